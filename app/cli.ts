@@ -17,6 +17,7 @@ const usage = `usage: probatio <command> [options]
   keys             list, create, activate and retire signing keys in the HSM
   token            print an access token of an account, in development only
   openapi          print the OpenAPI document of the API
+  requests         write the examples of the API as files for HTTP clients
   access           print the access rights of every route as Markdown
   audit-actions    print every audit action as Markdown
   configuration    print every environment variable as Markdown
@@ -49,6 +50,7 @@ const commands: ReadonlyMap<string, () => Promise<Command>> = new Map([
     async () => (await import('./cli/commands/pages/configuration.ts')).configuration,
   ],
   ['limits', async () => (await import('./cli/commands/pages/limits.ts')).limits],
+  ['requests', async () => (await import('./cli/commands/pages/requests.ts')).requests],
   ['openapi', async () => (await import('./cli/commands/pages/openapi.ts')).openapi],
 ]);
 

@@ -9,6 +9,7 @@ import { limits } from '../../app/cli/commands/pages/limits.ts';
 import { maintenance } from '../../app/cli/commands/maintenance.ts';
 import { migrate } from '../../app/cli/commands/migrate.ts';
 import { openapi } from '../../app/cli/commands/pages/openapi.ts';
+import { requests } from '../../app/cli/commands/pages/requests.ts';
 import { restored } from '../../app/cli/commands/restored.ts';
 import { revoke } from '../../app/cli/commands/revoke.ts';
 import { token } from '../../app/cli/commands/token.ts';
@@ -27,6 +28,7 @@ const commands: Record<string, Command> = {
   restored,
   usage,
   openapi,
+  requests,
   token,
   limits,
 };

@@ -58,6 +58,45 @@ test('the operations that an application begins with have examples', (t) => {
   t.like(conflict('/v1/sync'), { code: 'sync_conflict', status: 'CONFLICT' });
 });
 
+/** Operations without an example of a response, each with the reason. */
+const withoutExample: ReadonlyMap<string, string> = new Map([
+  ['listSigningKeysInternally', 'its response is that of listSigningKeys, for every purpose'],
+  [
+    'escrowEncryptionKeys',
+    'its response has kilobytes of ciphertext, as createEncryptionKey shows',
+  ],
+  ['abandonDeadLetter', 'its query says what its optional body may say too'],
+]);
+
+test('every operation has examples of its path, its body and its response', (t) => {
+  const missing = operations.flatMap(({ operation }) => {
+    const { operationId = '', parameters = [], requestBody, responses } = operation;
+    if (operationId.endsWith('Head') || withoutExample.has(operationId)) return [];
+    const successes = Object.entries(responses).filter(([status]) => status.startsWith('2'));
+    const bodies = [requestBody?.content, ...successes.map(([, { content }]) => content)];
+    const inPath = parameters.filter((parameter) => Reflect.get(parameter, 'in') === 'path');
+    return [
+      ...inPath.filter((parameter) => !('example' in parameter)).map(() => `${operationId}: path`),
+      ...bodies
+        .flatMap((content) => Object.entries(content ?? {}))
+        .filter(([type]) => /json|form-data/.test(type))
+        .filter(([, described]) => !('example' in described))
+        .map(([type]) => `${operationId}: ${type}`),
+    ];
+  });
+  t.deepEqual(missing, []);
+});
+
+test('no example has an entry of an earlier version', (t) => {
+  const entries = JSON.stringify(document).match(/\{\\"action\\":.*?\\"v\\":\d+\}/g) ?? [];
+  t.true(entries.length > 3);
+  t.true(
+    entries.every(
+      (entry) => entry.endsWith('\\"v\\":2}') && /sealedAt.*issuer|issuer.*sealedAt/.test(entry),
+    ),
+  );
+});
+
 test('no example has a token', (t) => {
   const text = readFileSync(projectFile('app/http/openapi/examples.json'), 'utf8');
   const tokens = text.match(/eyJ[\w-]+\.eyJ[\w-]+\.[\w-]+/g) ?? [];

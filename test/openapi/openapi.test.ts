@@ -1,7 +1,8 @@
-import { readFile } from 'node:fs/promises';
+import { readdir, readFile } from 'node:fs/promises';
 import test from 'ava';
 import { describeApi, listRoutes } from '../../app/wiring/routes.ts';
 import { describeLimits } from '../../app/wiring/limits-page.ts';
+import { describeRequests } from '../../app/http/openapi/request-files.ts';
 import { toTemplate } from '../../app/http/openapi/operation.ts';
 import { describeAccess } from '../../app/http/openapi/access-table.ts';
 
@@ -43,6 +44,34 @@ test('every operation documents its errors, and every protected one its token', 
 test('docs/access.md matches the routes: npm run openapi updates it', async (t) => {
   const committed = await readFile(new URL('../../docs/access.md', import.meta.url), 'utf8');
   t.is(committed, describeAccess(listRoutes()));
+});
+
+test('docs/http has the requests of the examples: npm run openapi updates it', async (t) => {
+  const directory = new URL('../../docs/http/', import.meta.url);
+  const made = describeRequests(describeApi());
+  t.deepEqual((await readdir(directory)).sort(), [...made.keys()].sort());
+  for (const [name, text] of made) {
+    t.is(await readFile(new URL(name, directory), 'utf8'), text, name);
+    t.regex(text, /^@baseUrl = /m);
+    t.notRegex(text, /eyJ[\w-]+\.[\w-]+\.(?!c2lnbmF0dXJl)/, 'no token');
+  }
+});
+
+test('the requests name every operation, and define every variable that they use', (t) => {
+  const { paths = {} } = describeApi();
+  const texts = [...describeRequests(describeApi()).values()];
+  const names = texts.flatMap((text) =>
+    [...text.matchAll(/^# @name (\w+)$/gm)].map(([, name]) => name),
+  );
+  const operations = Object.values(paths).flatMap((item) =>
+    Object.entries(item ?? {}).filter(([method]) => method !== 'head'),
+  );
+  const ids = operations.map(([, operation]) => (operation as { operationId: string }).operationId);
+  t.deepEqual(names.sort(), ids.sort());
+  for (const text of texts) {
+    const used = new Set([...text.matchAll(/\{\{(\w+)\}\}/g)].map(([, name]) => name));
+    for (const name of used) t.regex(text, new RegExp(`^@${name} = `, 'm'));
+  }
 });
 
 test('docs/limits.md matches the code: npm run openapi updates it', async (t) => {

@@ -16,16 +16,50 @@ interface Described {
   readonly responses?: Readonly<Record<string, object>> | undefined;
 }
 
+interface Placed {
+  readonly path: string;
+  readonly operation: Described;
+}
+
 type Examples = Readonly<Record<string, OperationExamples>>;
 
 /** Adds the recorded examples to the operations of an API document. */
 export function addExamples<D extends { readonly paths?: object }>(document: D): D {
   const file = new URL('examples.json', import.meta.url);
   const examples = JSON.parse(readFileSync(file, 'utf8')) as Examples;
-  for (const item of Object.values(document.paths ?? {}) as Record<string, Described>[]) {
-    for (const operation of Object.values(item)) addTo(operation, examples);
-  }
+  const items = Object.entries(document.paths ?? {}) as [string, Record<string, Described>][];
+  const operations = items.flatMap(([path, item]) =>
+    Object.values(item).map((operation) => ({ path, operation })),
+  );
+  for (const { operation } of operations) addTo(operation, examples);
+  addPathExamples(operations);
   return document;
+}
+
+/**
+ * Gives a parameter in the path without an example that of another operation whose path begins
+ * alike.
+ */
+function addPathExamples(operations: readonly Placed[]): void {
+  const known = new Map<string, unknown>();
+  const inPaths = operations.flatMap(({ path, operation }) =>
+    (operation.parameters ?? []).filter(isInPath).map((parameter) => {
+      const name = String(Reflect.get(parameter, 'name'));
+      const beginning = path.slice(0, path.indexOf(`{${name}}`));
+      return { beginning: `${beginning}{${name}}`, parameter };
+    }),
+  );
+  for (const { beginning, parameter } of inPaths) {
+    if ('example' in parameter) known.set(beginning, parameter.example);
+  }
+  for (const { beginning, parameter } of inPaths) {
+    const example = known.get(beginning);
+    if (!('example' in parameter) && example !== undefined) Object.assign(parameter, { example });
+  }
+}
+
+function isInPath(parameter: object): boolean {
+  return Reflect.get(parameter, 'in') === 'path';
 }
 
 function addTo({ operationId = '', ...operation }: Described, examples: Examples): void {
@@ -33,10 +67,12 @@ function addTo({ operationId = '', ...operation }: Described, examples: Examples
   if (found === undefined) return;
   for (const parameter of operation.parameters ?? []) {
     const value = found.parameters?.[String(Reflect.get(parameter, 'name'))];
-    const isInPath = Reflect.get(parameter, 'in') === 'path';
-    if (isInPath && value !== undefined) Object.assign(parameter, { example: valueOf(value) });
+    if (isInPath(parameter) && value !== undefined) {
+      Object.assign(parameter, { example: valueOf(value) });
+    }
   }
   setExample(operation.requestBody, found.request);
+  setExample(operation.requestBody, formOf(examples), 'multipart/form-data');
   for (const [status, value] of Object.entries(found.responses ?? {})) {
     setExample(operation.responses?.[status], value);
   }
@@ -47,8 +83,16 @@ function valueOf(value: string): string | number {
   return /^[0-9]{1,9}$/.test(value) ? Number(value) : value;
 }
 
-function setExample(place: object | undefined, example: unknown): void {
+/** Returns the example of a form that creates a document, which tests send in pieces. */
+function formOf({ createDocument }: Examples): unknown {
+  const { storagePath: _uploaded, ...document } = createDocument?.request as {
+    readonly storagePath: string;
+  };
+  return { document, file: 'the bytes of the encrypted file' };
+}
+
+function setExample(place: object | undefined, example: unknown, type = 'application/json'): void {
   const content: unknown = place === undefined ? undefined : Reflect.get(place, 'content');
-  const json = (content as Record<string, object> | undefined)?.['application/json'];
-  if (json !== undefined && example !== undefined) Object.assign(json, { example });
+  const described = (content as Record<string, object> | undefined)?.[type];
+  if (described !== undefined && example !== undefined) Object.assign(described, { example });
 }

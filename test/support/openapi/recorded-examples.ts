@@ -10,6 +10,8 @@ const examplesFile = projectFile('app/http/openapi/examples.json');
 const maxLength = 6_000;
 /** Errors whose bodies have members of their own. */
 const tellingErrors = /"code":"(?:document_sealed|sync_conflict|entry_unrecoverable)"|"proofId"/;
+/** Proofs and keys of rare cases. */
+const unusual = /"valid":false|"entryCanonical":"null"|"imported":true|COMPROMISED/;
 /** Secrets that stand in requests and responses, each with a text of its form. */
 const stand = 'eyJhbGciOiJSUzI1NiIsInR5cCI6ImF0K2p3dCJ9.eyJzdWIiOiIwMTlhIn0.c2lnbmF0dXJl';
 const standIns: Readonly<Record<string, string>> = {
@@ -69,7 +71,10 @@ export function keepExamples(file: string): void {
     let { request, parameters } = kept[operationId] ?? {};
     for (const [status, ofStatus] of Map.groupBy(all, (each) => each.status)) {
       const best = ofStatus.toSorted((one, other) => worth(other) - worth(one))[0];
-      if (best === undefined || worthOf(best.response) <= worthOf(responses[status])) continue;
+      if (best === undefined) continue;
+      const isFirst = parameters === undefined && Number(status) < 400;
+      const isBetter = worthOf(best.response) > worthOf(responses[status]);
+      if (!isBetter && !(isFirst && best.response === undefined)) continue;
       if (best.response !== undefined) responses[status] = mask(best.response);
       if (Number(status) < 400) {
         request = best.request === undefined ? undefined : mask(best.request);
@@ -88,13 +93,16 @@ export function keepExamples(file: string): void {
 
 const worth = ({ request, response }: Found) => worthOf(request) + worthOf(response);
 
-/** Returns how much an example tells: its members that are not null, less its length. */
+/**
+ * Returns how much an example tells: its members that are not null, less its length. The usual case
+ * tells more than a proof that is not valid, and than a key that is imported or compromised.
+ */
 function worthOf(value: unknown): number {
   const text = JSON.stringify(value) ?? '';
   const members = new Set(
     [...text.matchAll(/"(\w+)":(?!null|\[\]|\{\})/g)].map(([, name]) => name),
   );
-  return members.size - text.length / maxLength;
+  return members.size - text.length / maxLength - (unusual.test(text) ? 6 : 0);
 }
 
 function mask(value: unknown): unknown {
