@@ -3,11 +3,7 @@ import { connect, createServer } from 'node:net';
 import { setTimeout as delay } from 'node:timers/promises';
 import test from 'ava';
 import { startDeadline } from '../../app/async/deadline.ts';
-
-/** Stops this thread, as a machine without a free processor does. */
-function stop(ms: number): void {
-  Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, ms);
-}
+import { stopThread } from '../support/processes/stop-thread.ts';
 
 test.serial('what arrived while the process was stopped is not late', async (t) => {
   const server = createServer(
@@ -25,7 +21,7 @@ test.serial('what arrived while the process was stopped is not late', async (t) 
   });
   socket.once('data', cancel).write('request');
   // Lets the server respond, but this socket not read the response.
-  setImmediate(() => setImmediate(() => stop(300)));
+  setImmediate(() => setImmediate(() => stopThread(300)));
   await delay(400);
   t.false(isLate);
 });

@@ -1,7 +1,9 @@
+import { setImmediate as nextTurn } from 'node:timers/promises';
 import test, { type ExecutionContext } from 'ava';
 import { sql } from 'kysely';
 import { afterCommit, openDatabase, type Tx } from '../../app/db/database.ts';
 import { startProxiedDatabase } from '../support/network/proxied-database.ts';
+import { stopThread } from '../support/processes/stop-thread.ts';
 
 const userId = '7f1c2b7e-0f6d-4c3a-9a55-0d7f2f6f5a01';
 
@@ -146,3 +148,20 @@ test.serial(
     t.deepEqual(await slept, []);
   },
 );
+
+test.serial('a transaction left idle since the process was stopped can be retried', async (t) => {
+  const { databases, ...database } = await startProxiedDatabase();
+  t.teardown(() => database[Symbol.asyncDispose]());
+  const { app: url, service: serviceUrl } = databases;
+  const db = await openDatabase({ url, serviceUrl, poolSize: 1, idleMs: 300 });
+  t.teardown(() => db.close());
+  const work = db.asService(async (tx) => {
+    stopThread(1_500);
+    // Timers that are due are called, and what arrived is read, between these two.
+    await nextTurn();
+    await nextTurn();
+    return readSlots(tx);
+  });
+  await t.throwsAsync(work, { code: 'database_unavailable' });
+  t.deepEqual(await db.asService(readSlots), []);
+});

@@ -1,3 +1,4 @@
+import { startDeadline } from '../../async/deadline.ts';
 import type { TransactionLimits } from './limits.ts';
 
 export type IdleLimit = ReturnType<typeof startIdleLimit>;
@@ -14,11 +15,11 @@ export function startIdleLimit({ idleMs, statementMs }: TransactionLimits) {
   // The transaction may be over before anything awaits this promise.
   exceeded.catch(() => undefined);
   const giveUp = () => reject(new Error('a transaction was left idle'));
-  let timer = setTimeout(giveUp, idleMs + marginMs);
+  let stop = startDeadline(idleMs + marginMs, giveUp);
 
   function restart(ms: number): void {
-    clearTimeout(timer);
-    timer = setTimeout(giveUp, ms + marginMs);
+    stop();
+    stop = startDeadline(ms + marginMs, giveUp);
   }
 
   return {
@@ -30,6 +31,6 @@ export function startIdleLimit({ idleMs, statementMs }: TransactionLimits) {
     statementBegins: () => restart(statementMs + idleMs),
     /** Restarts the limit. Need not be called for a statement that failed. */
     statementEnds: () => restart(idleMs),
-    stop: () => clearTimeout(timer),
+    stop: () => stop(),
   };
 }
