@@ -85,9 +85,8 @@ function valueOf(value: string): string | number {
 
 /** Returns the example of a form that creates a document, which tests send in pieces. */
 function formOf({ createDocument }: Examples): unknown {
-  const { storagePath: _uploaded, ...document } = createDocument?.request as {
-    readonly storagePath: string;
-  };
+  const request = createDocument?.request as { readonly storagePath: string } | undefined;
+  const { storagePath: _uploaded, ...document } = request ?? { storagePath: undefined };
   return { document, file: 'the bytes of the encrypted file' };
 }
 

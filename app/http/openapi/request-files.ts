@@ -51,6 +51,8 @@ interface FormExample {
   readonly document: unknown;
 }
 
+/** The line by which the HTTP clients insert a file. */
+const file = '< ./evidence.bin';
 const boundary = 'probatio-boundary';
 
 /**
@@ -85,6 +87,9 @@ function describeFile(title: string, operations: readonly Placed[]): string {
     '# Generated from the examples of openapi.json by `npm run openapi`; a test holds it.',
     '',
     ...used.map(([, definition]) => definition),
+    ...(text.includes(file)
+      ? ['# Put the file evidence.bin, encrypted by your client, beside this one.']
+      : []),
     '',
   ];
   return `${heading.join('\n')}\n${text}`;
@@ -92,7 +97,7 @@ function describeFile(title: string, operations: readonly Placed[]): string {
 
 /** Returns the lines that define the parameters of paths, each by its first example. */
 function pathVariables(operations: readonly Placed[]): Record<string, string> {
-  const parameters = operations.flatMap(({ operation }) => operation.parameters ?? []).reverse();
+  const parameters = operations.flatMap(({ operation }) => operation.parameters ?? []).toReversed();
   return Object.fromEntries(
     parameters
       .filter((parameter) => parameter.in === 'path' && parameter.example !== undefined)
@@ -137,7 +142,7 @@ function describeBody({ requestBody }: Operation) {
     const { example } = content ?? {};
     return example === undefined ? {} : { type, body: JSON.stringify(example, undefined, 2) };
   }
-  return type === undefined ? {} : { type, body: '< ./evidence.bin' };
+  return type === undefined ? {} : { type, body: file };
 }
 
 /** Returns a form of two parts: the document as JSON, and a file beside the file of requests. */
@@ -151,7 +156,7 @@ function describeForm({ document }: FormExample): string {
   ];
   return [
     ...part('name="document"', 'application/json', JSON.stringify(document, undefined, 2)),
-    ...part('name="file"; filename="evidence.bin"', 'application/octet-stream', '< ./evidence.bin'),
+    ...part('name="file"; filename="evidence.bin"', 'application/octet-stream', file),
     `--${boundary}--`,
   ].join('\n');
 }
