@@ -3,7 +3,7 @@ import { connect, createServer } from 'node:net';
 import { setTimeout as delay } from 'node:timers/promises';
 import test from 'ava';
 import { startDeadline } from '../../app/async/deadline.ts';
-import { stopThread } from '../support/processes/stop-thread.ts';
+import { stopThread } from '../support/runs/stop-thread.ts';
 
 test.serial('what arrived while the process was stopped is not late', async (t) => {
   const server = createServer(

@@ -3,7 +3,7 @@ import test, { type ExecutionContext } from 'ava';
 import { sql } from 'kysely';
 import { afterCommit, openDatabase, type Tx } from '../../app/db/database.ts';
 import { startProxiedDatabase } from '../support/network/proxied-database.ts';
-import { stopThread } from '../support/processes/stop-thread.ts';
+import { stopThread } from '../support/runs/stop-thread.ts';
 
 const userId = '7f1c2b7e-0f6d-4c3a-9a55-0d7f2f6f5a01';
 
