@@ -153,10 +153,12 @@ async function parametersOf(
 }
 
 function byDevice({ ids }: Owner, { parameters = [] }: ApiOperation): Record<string, string> {
-  const names = parameters.flatMap((parameter) => ('name' in parameter ? [parameter.name] : []));
+  const names = new Set(
+    parameters.flatMap((parameter) => ('name' in parameter ? [parameter.name] : [])),
+  );
   return {
-    ...(names.includes('X-Device-Id') ? { 'X-Device-Id': ids.device } : {}),
-    ...(names.includes('X-Schema-Version') ? { 'X-Schema-Version': '1' } : {}),
+    ...(names.has('X-Device-Id') ? { 'X-Device-Id': ids.device } : {}),
+    ...(names.has('X-Schema-Version') ? { 'X-Schema-Version': '1' } : {}),
   };
 }
 
