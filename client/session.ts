@@ -9,6 +9,7 @@ import { storeDocument, type StoreDocumentOptions } from './documents/store-docu
 import type { CreateFileHash } from './files/hash.ts';
 import type { FreshProof } from './http/fresh-proof.ts';
 import type { Http } from './http/http.ts';
+import { createIdentities } from './identity/identities.ts';
 import type { RetryPolicy } from './http/retry.ts';
 import { createEnvelopes, type Envelopes } from './keys/envelopes.ts';
 import { holdKey } from './keys/held-key.ts';
@@ -19,7 +20,6 @@ import { createRecovery, type Recovery } from './recovery/recovery.ts';
 import { draftRekey, type RekeyDraft, type RekeyOptions } from './rekey/rekey.ts';
 import { createLoginSessions, type LoginSession } from './sessions/login-sessions.ts';
 import type { SessionTokens } from './sessions/tokens.ts';
-import { createSharingKeys } from './sharing/keys.ts';
 import { createBlockedSenders, type BlockedSenders } from './sharing/blocked-senders.ts';
 import { createSharing, type Sharing } from './sharing/sharing.ts';
 import { openSync } from './sync/sync-client.ts';
@@ -40,7 +40,10 @@ export interface VaultSession extends Sharing, BlockedSenders {
    * Sends requests with the session's access token, for routes that this interface does not cover.
    */
   readonly http: Http;
-  /** The user's master key and the envelopes in which it is wrapped. */
+  /**
+   * The user's master key and the envelopes in which it is wrapped. `createMasterKey` creates the
+   * user's identity too.
+   */
   readonly envelopes: Envelopes;
   /** The single steps of an upload; `uploadFile` and `storeDocument` carry out all of them. */
   readonly uploads: Uploads;
@@ -84,8 +87,8 @@ export interface VaultSession extends Sharing, BlockedSenders {
    */
   draftRekey(options: RekeyOptions): Promise<RekeyDraft>;
   /**
-   * Wraps the sharing key under the present master key. Call this if a rekey was interrupted before
-   * this last step; until then, all data stays readable. `enableSharing` also wraps the key.
+   * Wraps the identity under the present master key. Call this if a rekey was interrupted before
+   * this last step; until then, all data stays readable. `enableSharing` also wraps it.
    * Idempotent. Throws VaultError 401 reauth_required if there is something to do, unless `proof`
    * is given or the login was within five minutes.
    */
@@ -124,13 +127,21 @@ export function createSession({
   const documents = createDocuments({ http });
   const proofs = createProofs({ http });
   const held = holdKey(passwordKey);
-  const envelopes = createEnvelopes({ http, passwordKey: held });
-  const openMasterKeys = () => envelopes.openMasterKeys();
-  const sharingKeys = createSharingKeys({ http, openMasterKeys });
+  const stored = createEnvelopes({ http, passwordKey: held });
+  const openMasterKeys = () => stored.openMasterKeys();
+  const identities = createIdentities({ http, openMasterKeys });
+  const envelopes: Envelopes = {
+    ...stored,
+    async createMasterKey() {
+      const masterKey = await stored.createMasterKey();
+      await identities.create(masterKey);
+      return masterKey;
+    },
+  };
   const account = { http, retry, envelopes, passwordKey: held, email };
   const devices = createDevices({ http, envelopes, proofs, deviceId });
   return {
-    ...createSharing({ http, documents, keys: sharingKeys, openMasterKeys }),
+    ...createSharing({ http, documents, identities, openMasterKeys }),
     ...createBlockedSenders({ http }),
     http,
     uploads,
@@ -155,8 +166,8 @@ export function createSession({
     devices,
     recovery: createRecovery(account),
     changePassword: (change) => changePassword(account, change),
-    draftRekey: (options) => draftRekey({ ...account, devices, sharingKeys }, options),
-    finishRekey: (proof) => sharingKeys.rewrap(proof),
+    draftRekey: (options) => draftRekey({ ...account, devices, identities }, options),
+    finishRekey: (proof) => identities.rewrap(proof),
     replacedKeys: createReplacedKeys({ http }),
     async closeAccount(password) {
       await closeAccount({ http, retry, tokens }, { email, password });

@@ -28,6 +28,7 @@ import { Migration0031ImportedKeys } from './migrations/0031-imported-keys.ts';
 import { Migration0032CompromisedKeys } from './migrations/0032-compromised-keys.ts';
 import { Migration0033Encryption } from './migrations/0033-encryption.ts';
 import { Migration0034DocumentIds } from './migrations/0034-document-ids.ts';
+import { Migration0035Identities } from './migrations/0035-identities.ts';
 import { entities } from './schema.ts';
 
 /**
@@ -60,6 +61,7 @@ const migrations: readonly ConcreteMigration[] = [
   Migration0032CompromisedKeys,
   Migration0033Encryption,
   Migration0034DocumentIds,
+  Migration0035Identities,
 ];
 
 /** An arbitrary key of the advisory lock that lets only one process migrate at a time. */

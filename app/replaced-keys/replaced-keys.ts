@@ -8,7 +8,7 @@ import { AppError } from '../errors/app-error.ts';
 import type { ServiceRequest } from '../http/requests/request.ts';
 import { cutPage } from '../http/responses/page.ts';
 import type { FreshProof } from '../sessions/fresh-proof.ts';
-import { fingerprintOf } from '../sharing/public-key.ts';
+import { fingerprintOf } from '../sharing/public-identity.ts';
 import { restoreEnvelope, restoreSharingKey } from './restoration.ts';
 import { expiryOf, selectKept, type ReplacedRow } from './rows/replaced-keys.ts';
 import type { ReplacedKey, ReplacedPage, RestoredKey } from './schema.ts';
@@ -62,7 +62,7 @@ export function createReplacedKeys({ issuer, db, cipher, act, clock }: ReplacedK
     ): Promise<Page> =>
       db.asUser(caller, async (tx) => {
         let query = selectKept(tx, caller, clock())
-          .select(['id', 'kind', 'version', 'public_key', 'replaced_at'])
+          .select(['id', 'kind', 'version', 'public_key', 'signing_key', 'replaced_at'])
           .orderBy('id', 'desc')
           .limit(limit + 1);
         if (cursor !== undefined) query = query.where('id', '<', cursor);
@@ -81,9 +81,14 @@ export function createReplacedKeys({ issuer, db, cipher, act, clock }: ReplacedK
   };
 }
 
-type Listed = Pick<ReplacedRow, 'id' | 'kind' | 'version' | 'public_key' | 'replaced_at'>;
+type Listed = Pick<
+  ReplacedRow,
+  'id' | 'kind' | 'version' | 'public_key' | 'signing_key' | 'replaced_at'
+>;
 
-function toView({ id, kind, version, public_key: key, replaced_at: replacedAt }: Listed): View {
-  const fingerprint = key === null ? null : fingerprintOf(key);
+function toView({ id, kind, version, replaced_at: replacedAt, ...keys }: Listed): View {
+  const { public_key: publicKey, signing_key: signingKey } = keys;
+  const isIdentity = publicKey !== null && signingKey !== null;
+  const fingerprint = isIdentity ? fingerprintOf({ publicKey, signingKey }) : null;
   return { id, kind, version, fingerprint, replacedAt, expiresAt: expiryOf(replacedAt) };
 }

@@ -9,8 +9,8 @@ import { envelopeEvent } from '../envelopes/recording.ts';
 import { keepEnvelope } from '../envelopes/replaced.ts';
 import { lockEnvelope, replaceEnvelope } from '../envelopes/rows.ts';
 import { AppError } from '../errors/app-error.ts';
-import { lockSharingKey, replaceSharingKey } from '../sharing/key-rows.ts';
-import { fingerprintOf } from '../sharing/public-key.ts';
+import { lockSharingKey, publicIdentityOf, replaceSharingKey } from '../sharing/key-rows.ts';
+import { fingerprintOf } from '../sharing/public-identity.ts';
 import { replacedRow, takeReplaced, type ReplacedRow } from './rows/replaced-keys.ts';
 import type { RestoredKey } from './schema.ts';
 
@@ -65,25 +65,38 @@ async function restoreCredential(
   return isSame ? [] : [await changeRecovery(tx, owner, { salt, verifier }, now)];
 }
 
-/** Puts a replaced sharing key in force again. Throws not_found. */
+/** Puts a replaced identity in force again. Throws not_found. */
 export async function restoreSharingKey(
   tx: Tx,
   owner: Owner,
-  { id, public_key: publicKey, wrapped_key: wrappedPrivateKey }: ReplacedRow,
+  replaced: ReplacedRow,
   now: Date,
 ): Promise<Restored> {
-  if (publicKey === null) throw new TypeError('the replaced sharing key has no public key');
-  await takeReplaced(tx, owner, id);
+  const { public_key: publicKey, signing_key: signingKey } = replaced;
+  if (publicKey === null || signingKey === null) {
+    throw new TypeError('the replaced identity has no public keys');
+  }
+  await takeReplaced(tx, owner, replaced.id);
   const present = await lockSharingKey(tx, owner);
   if (present === undefined) throw new AppError('not_found');
-  const row = await replaceSharingKey(tx, present, { publicKey, wrappedPrivateKey }, now);
+  const row = await replaceSharingKey(
+    tx,
+    present,
+    {
+      publicKey,
+      signingKey,
+      wrappedPrivateKey: replaced.wrapped_key,
+      wrappedSigningKey: replaced.wrapped_signing_key,
+    },
+    now,
+  );
   return {
     answer: { kind: 'SHARING', version: row.version },
     events: [
       {
         action: 'sharing_key.restored',
         resource: { type: 'sharing_key', id: owner.userId },
-        data: { fingerprint: fingerprintOf(publicKey), version: row.version },
+        data: { fingerprint: fingerprintOf(publicIdentityOf(row)), version: row.version },
       },
     ],
   };

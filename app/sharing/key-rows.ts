@@ -4,13 +4,15 @@ import type { Owner, Tx } from '../db/database.ts';
 import { takesLock } from '../db/lock-order.ts';
 import type { Schema } from '../db/schema.ts';
 import { keepReplaced } from '../replaced-keys/rows/replaced-keys.ts';
+import type { PublicIdentity } from './public-identity.ts';
 
 export type SharingKeyRow = Selectable<Schema['sharing_keys']>;
 
-/** A key pair as its client stores it: both keys in base64, the private key wrapped. */
-interface KeyPair {
-  readonly publicKey: string;
+/** An identity as its client stores it, in base64; the private keys are wrapped. */
+export interface StoredIdentity extends PublicIdentity {
   readonly wrappedPrivateKey: string;
+  /** Null if nobody has the private half of `signingKey`. */
+  readonly wrappedSigningKey: string | null;
 }
 
 /** Selects the sharing key of a user. */
@@ -28,14 +30,31 @@ export function lockSharingKey(tx: Tx, owner: Owner): Promise<SharingKeyRow | un
   return selectSharingKey(tx, owner).forUpdate().executeTakeFirst();
 }
 
+/** Returns the columns that hold an identity. */
+export function identityColumns(identity: StoredIdentity) {
+  return {
+    public_key: identity.publicKey,
+    wrapped_private_key: identity.wrappedPrivateKey,
+    signing_key: identity.signingKey,
+    wrapped_signing_key: identity.wrappedSigningKey,
+  };
+}
+
+/** Returns the public half of an identity. */
+export function publicIdentityOf(
+  row: Pick<SharingKeyRow, 'public_key' | 'signing_key'>,
+): PublicIdentity {
+  return { publicKey: row.public_key, signingKey: row.signing_key };
+}
+
 /**
- * Replaces a locked key pair by its next version, and keeps the former for 30 days. The caller must
- * have a fresh proof of the user's identity. Throws quota_exceeded.
+ * Replaces a locked identity by its next version, and keeps the former for 30 days. The caller must
+ * have a fresh proof that it is the user. Throws quota_exceeded.
  */
 export async function replaceSharingKey(
   tx: Tx,
   present: SharingKeyRow,
-  { publicKey, wrappedPrivateKey }: KeyPair,
+  identity: StoredIdentity,
   now: Date,
 ): Promise<SharingKeyRow> {
   const { user_id: userId, tenant_id: tenantId, version } = present;
@@ -48,14 +67,15 @@ export async function replaceSharingKey(
       version,
       wrapped_key: present.wrapped_private_key,
       public_key: present.public_key,
+      signing_key: present.signing_key,
+      wrapped_signing_key: present.wrapped_signing_key,
       replaced_at: now,
     },
   );
   return tx
     .updateTable('sharing_keys')
     .set({
-      public_key: publicKey,
-      wrapped_private_key: wrappedPrivateKey,
+      ...identityColumns(identity),
       version: version + 1,
       updated_at: now,
     })

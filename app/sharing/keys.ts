@@ -7,19 +7,23 @@ import { assertIfMatch, type IfMatch } from '../http/responses/precondition.ts';
 import type { ServiceRequest } from '../http/requests/request.ts';
 import type { Act } from '../audit-trail/act.ts';
 import type { FreshProof } from '../sessions/fresh-proof.ts';
+import { randomSigningKey } from './decoy-identity.ts';
 import {
+  identityColumns,
   lockSharingKey,
+  publicIdentityOf,
   replaceSharingKey,
   selectSharingKey,
   type SharingKeyRow,
+  type StoredIdentity,
 } from './key-rows.ts';
-import { fingerprintOf } from './public-key.ts';
+import { fingerprintOf } from './public-identity.ts';
 import type { SharingKeyChange, SharingKeyView } from './schema.ts';
 
 type Change = z.output<typeof SharingKeyChange>;
 type View = z.input<typeof SharingKeyView>;
 
-/** The conditions under which a key pair is replaced. */
+/** The conditions under which an identity is replaced. */
 interface Conditions {
   readonly ifMatch: IfMatch | undefined;
   readonly proof: FreshProof;
@@ -33,21 +37,23 @@ interface SharingKeysOptions {
 
 export type SharingKeys = ReturnType<typeof createSharingKeys>;
 
-/** Creates the service that stores the key pairs with which users receive shares. */
+/**
+ * Creates the service that stores the identities of users: the keys for which documents are shared,
+ * and those with which users sign.
+ */
 export function createSharingKeys({ db, act, clock }: SharingKeysOptions) {
   /**
-   * Inserts a user's first key pair. Resolves with undefined if a concurrent request stored a key
-   * pair first.
+   * Inserts a user's first identity. Resolves with undefined if a concurrent request stored one
+   * first.
    */
-  function insert(tx: Tx, { userId, tenantId }: Caller, change: Change) {
+  function insert(tx: Tx, { userId, tenantId }: Caller, identity: StoredIdentity) {
     const now = clock();
     return tx
       .insertInto('sharing_keys')
       .values({
         user_id: userId,
         tenant_id: tenantId,
-        public_key: change.publicKey,
-        wrapped_private_key: change.wrappedPrivateKey,
+        ...identityColumns(identity),
         created_at: now,
         updated_at: now,
       })
@@ -58,22 +64,23 @@ export function createSharingKeys({ db, act, clock }: SharingKeysOptions) {
 
   async function store(tx: Tx, caller: Caller, change: Change, { ifMatch, proof }: Conditions) {
     const present = await lockSharingKey(tx, caller);
+    const identity = toIdentity(change, present);
     if (present === undefined) {
       if (ifMatch !== undefined) throw new AppError('precondition_failed');
-      const inserted = await insert(tx, caller, change);
+      const inserted = await insert(tx, caller, identity);
       if (inserted === undefined) throw new AppError('precondition_required');
       return inserted;
     }
     await proof.assertGiven(tx);
     assertIfMatch(ifMatch, present.version);
-    return replaceSharingKey(tx, present, change, clock());
+    return replaceSharingKey(tx, present, identity, clock());
   }
 
   return {
     /**
-     * Stores the caller's first key pair, or replaces the present key pair if its version matches
+     * Stores the caller's first identity, or replaces the present one if its version matches
      * `ifMatch`, and keeps the former for 30 days. To read documents that were shared under an
-     * earlier public key, clients need the matching earlier private key. Throws
+     * earlier public key, clients need the matching earlier private key. Throws validation_failed,
      * precondition_required, precondition_failed or quota_exceeded, and for a replacement as
      * `FreshProof.assertGiven` does.
      */
@@ -84,12 +91,12 @@ export function createSharingKeys({ db, act, clock }: SharingKeysOptions) {
         const changed = {
           action: 'sharing_key.changed',
           resource: { type: 'sharing_key', id: caller.userId },
-          data: { fingerprint: fingerprintOf(row.public_key), version: row.version },
+          data: { fingerprint: fingerprintOf(publicIdentityOf(row)), version: row.version },
         } as const;
         return { answer: toView(row), events: [changed] };
       }),
 
-    /** Returns the caller's key pair. Throws not_found. */
+    /** Returns the caller's identity. Throws not_found. */
     get: ({ caller }: ServiceRequest): Promise<View> =>
       db.asUser(caller, async (tx) => {
         const row = await selectSharingKey(tx, caller).executeTakeFirst();
@@ -99,10 +106,33 @@ export function createSharingKeys({ db, act, clock }: SharingKeysOptions) {
   };
 }
 
+/**
+ * Returns the identity that a request stores. A request without a signing key keeps the present
+ * one. Throws validation_failed for half a signing key.
+ */
+function toIdentity(
+  { publicKey, wrappedPrivateKey, ...signing }: Change,
+  present: SharingKeyRow | undefined,
+): StoredIdentity {
+  const { signingKey, wrappedSigningKey } = signing;
+  if ((signingKey === undefined) !== (wrappedSigningKey === undefined)) {
+    const message = 'signingKey and wrappedSigningKey are required together';
+    throw new AppError('validation_failed', { details: [{ path: 'signingKey', message }] });
+  }
+  return {
+    publicKey,
+    wrappedPrivateKey,
+    signingKey: signingKey ?? present?.signing_key ?? randomSigningKey(),
+    wrappedSigningKey: wrappedSigningKey ?? present?.wrapped_signing_key ?? null,
+  };
+}
+
 function toView(row: SharingKeyRow): View {
   return {
     publicKey: row.public_key,
     wrappedPrivateKey: row.wrapped_private_key,
+    signingKey: row.signing_key,
+    wrappedSigningKey: row.wrapped_signing_key,
     version: row.version,
     createdAt: row.created_at,
   };

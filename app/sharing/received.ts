@@ -6,6 +6,7 @@ import { takesLock } from '../db/lock-order.ts';
 import { AppError } from '../errors/app-error.ts';
 import type { Caller } from '../http/requests/caller.ts';
 import { cutPage } from '../http/responses/page.ts';
+import { fingerprintOf, type PublicIdentity } from './public-identity.ts';
 import { Permissions, type SharedDocument } from './schema.ts';
 
 /**
@@ -43,6 +44,9 @@ export async function listReceived(
       'document_shares.permissions',
       'document_shares.expires_at as expiresAt',
       'document_shares.created_at as createdAt',
+      'document_shares.signature',
+      'document_shares.sharer_public_key as publicKey',
+      'document_shares.sharer_signing_key as signingKey',
       'document_versions.encrypted_metadata as encryptedMetadata',
       'document_versions.file_hash as fileHash',
       'document_versions.status',
@@ -50,11 +54,19 @@ export async function listReceived(
     .where(sql<boolean>`document_shares.id = any (${ids}::uuid[])`)
     .execute();
   return {
-    documents: rows.map(({ permissions, ...row }) =>
-      Object.assign(row, { permissions: Permissions.parse(permissions) }),
+    documents: rows.map(({ permissions, publicKey, signingKey, ...row }) =>
+      Object.assign(row, {
+        permissions: Permissions.parse(permissions),
+        sharer:
+          publicKey === null || signingKey === null ? null : viewOf({ publicKey, signingKey }),
+      }),
     ),
     cursor: page.cursor,
   };
+}
+
+function viewOf(identity: PublicIdentity) {
+  return { ...identity, fingerprint: fingerprintOf(identity) };
 }
 
 /** Removes the recipient of a share that the caller received. Throws not_found. */

@@ -4,7 +4,6 @@ import { linkNextPage } from '../http/responses/next-page.ts';
 import { smallBodyBytes } from '../http/bodies/json-body.ts';
 import { listBytes } from '../http/responses/page.ts';
 import { routeFor } from '../http/routing/route.ts';
-import { fingerprintOf } from './public-key.ts';
 import type { Recipients } from './recipients.ts';
 import {
   CreateShare,
@@ -30,7 +29,7 @@ export const sharingRoutes = [
     operation: 'findRecipientKey',
     aliases: ['/api/v1/documents/share-key'],
     tag,
-    summary: 'Returns the public key of a recipient, or a decoy that looks like one',
+    summary: 'Returns the public keys of a recipient, or decoys that look like them',
     access: mayWrite,
     body: ShareKeyRequest,
     maxBodyBytes: smallBodyBytes,
@@ -40,8 +39,8 @@ export const sharingRoutes = [
     errors: ['rate_limited', 'quota_exceeded', 'signer_unavailable'],
     audit: { actions: [], note: 'it only finds a recipient; the entry of the share names it' },
     handler: async ({ recipients }, { request, body }) => {
-      const recipient = await recipients.find(request, body.recipientEmail);
-      return { ...recipient, fingerprint: fingerprintOf(recipient.publicKey) };
+      const { identity, ...recipient } = await recipients.find(request, body.recipientEmail);
+      return { ...recipient, ...identity };
     },
   }),
   route({

@@ -11,7 +11,7 @@ import {
   Uuid,
   UuidCursor,
 } from '../http/bodies/wire.ts';
-import { isPublicKey } from './public-key.ts';
+import { isPublicKey, isSigningKey } from './public-identity.ts';
 
 const maxWrappedBytes = 1024;
 
@@ -27,6 +27,11 @@ const documentId = Uuid.describe('Id of the document.');
 const expiresAt = Timestamp.nullable().describe('When the share ends; null for never.');
 const createdAt = Timestamp.describe('When the document was shared.');
 
+const signingKey = Base64Text.describe('Public Ed25519 key: base64 of 32 bytes.');
+const fingerprint = z
+  .string()
+  .describe('First 32 hex digits of the hash of both keys, to compare with the other person.');
+
 export const SharingKeyChange = z
   .strictObject({
     publicKey: Base64(32)
@@ -35,6 +40,17 @@ export const SharingKeyChange = z
     wrappedPrivateKey: Base64(maxWrappedBytes)
       .min(1)
       .describe('The private key, encrypted by the client: base64 of at most 1 KiB.'),
+    signingKey: Base64(32)
+      .refine(isSigningKey, 'must be a public key of Ed25519')
+      .optional()
+      .describe(
+        'Public Ed25519 key: base64 of 32 bytes. If it was never sent, others are shown one that ' +
+          'nobody can sign by.',
+      ),
+    wrappedSigningKey: Base64(maxWrappedBytes)
+      .min(1)
+      .optional()
+      .describe('The private signing key, encrypted by the client; together with `signingKey`.'),
   })
   .meta({ id: 'SharingKeyChange' });
 
@@ -42,6 +58,10 @@ export const SharingKeyView = z
   .strictObject({
     publicKey: Base64Text.describe('Public X25519 key: base64 of 32 bytes.'),
     wrappedPrivateKey: Base64Text.describe('The private key, encrypted by the client: base64.'),
+    signingKey,
+    wrappedSigningKey: Base64Text.nullable().describe(
+      'The private signing key, encrypted by the client; null if the client sent none.',
+    ),
     version: z.int().min(1).describe('Counts the replacements; the ETag is made from it.'),
     createdAt: Timestamp.describe('When this key pair was stored.'),
   })
@@ -55,9 +75,8 @@ export const ShareKey = z
   .strictObject({
     recipientId: RecipientId,
     publicKey: Base64Text.describe('Public X25519 key, or a decoy: base64 of 32 bytes.'),
-    fingerprint: z
-      .string()
-      .describe('First 32 hex digits of the key’s SHA3-256, to compare with the recipient.'),
+    signingKey: Base64Text.describe('Public Ed25519 key, or a decoy: base64 of 32 bytes.'),
+    fingerprint,
   })
   .meta({ id: 'RecipientKey' });
 
@@ -71,6 +90,12 @@ export const CreateShare = z
       .describe('The document key, encrypted under the recipient’s public key: base64.'),
     permissions: Permissions,
     expiresAt: Moment.optional().describe('When the share ends. Default: never.'),
+    signature: Base64(64)
+      .length(88)
+      .optional()
+      .describe(
+        'The sharer’s Ed25519 signature, which the recipient verifies: 64 bytes in base64.',
+      ),
   })
   .meta({ id: 'ShareCreation' });
 
@@ -96,6 +121,14 @@ export const ReceivedShareId = z.strictObject({ shareId: Uuid.describe('Id of th
 
 export const SharePage = z.strictObject({ limit: Limit, cursor: UuidCursor });
 
+const Sharer = z
+  .strictObject({
+    publicKey: Base64Text.describe('Public X25519 key: base64 of 32 bytes.'),
+    signingKey,
+    fingerprint,
+  })
+  .meta({ id: 'Sharer' });
+
 /** A document in its current version, with the wrapped key that its recipient needs. */
 export const SharedDocument = z
   .strictObject({
@@ -109,6 +142,10 @@ export const SharedDocument = z
     status: DocumentStatus,
     expiresAt,
     createdAt,
+    signature: Base64Text.nullable().describe('The sharer’s signature; null if there is none.'),
+    sharer: Sharer.nullable().describe(
+      'The sharer’s keys at the time of the share; null if there were none.',
+    ),
   })
   .meta({ id: 'SharedDocument' });
 

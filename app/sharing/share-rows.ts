@@ -31,23 +31,28 @@ export async function holdDocument(tx: Tx, { userId, tenantId }: Owner, id: stri
   if (held === undefined) throw new AppError('not_found');
 }
 
-/**
- * Returns the id of the account that a recipient id of the sharer stands for, or null if it stands
- * for no account.
- */
+/** An account, or none, for which a recipient id of a sharer stands. */
+interface KnownRecipient {
+  /** Id of the account; null if there is none. */
+  readonly userId: string | null;
+  /** The fingerprint of the keys that the sharer was shown; null if none were shown. */
+  readonly fingerprint: string | null;
+}
+
+/** Finds the account for which a recipient id of the sharer stands. */
 export async function findRecipient(
   tx: Tx,
   { userId, tenantId }: Owner,
   recipientId: string,
-): Promise<string | null> {
+): Promise<KnownRecipient> {
   const recipient = await tx
     .selectFrom('share_recipients')
-    .select('recipient_user_id')
+    .select(['recipient_user_id as userId', 'fingerprint'])
     .where('recipient_ref', '=', recipientId)
     .where('user_id', '=', userId)
     .where('tenant_id', '=', tenantId)
     .executeTakeFirst();
-  return recipient?.recipient_user_id ?? null;
+  return recipient ?? { userId: null, fingerprint: null };
 }
 
 /**

@@ -8,6 +8,7 @@ import type { Caller } from '../http/requests/caller.ts';
 import type { ServiceRequest } from '../http/requests/request.ts';
 import { backlogChecked, type Act, type Acted } from '../audit-trail/act.ts';
 import type { SenderBlocks } from './blocks/blocks.ts';
+import { selectSharingKey, type SharingKeyRow } from './key-rows.ts';
 import { listReceived, removeReceived, type ReceivedPage } from './received.ts';
 import type { Recipients } from './recipients.ts';
 import type { CreateShare, ShareView } from './schema.ts';
@@ -76,11 +77,12 @@ export function createSharing({ db, act, recipients, senderBlocks, clock }: Shar
       const shareDocument = async (tx: Tx) => {
         const { caller } = request;
         await holdDocument(tx, caller, documentId);
-        const userId = await findRecipient(tx, caller, recipientId);
+        const { userId, fingerprint } = await findRecipient(tx, caller, recipientId);
         const recipient = { id: recipientId, userId: isBlocked ? null : userId };
-        const row = newRow(caller, { ...input, documentId, recipient, now });
+        const sharer = await selectSharingKey(tx, caller).executeTakeFirst();
+        const row = newRow(caller, { ...input, documentId, recipient, sharer, now });
         await insertShare(tx, row);
-        return { answer: toView(row), events: [sharedEvent(row)] };
+        return { answer: toView(row), events: [sharedEvent(row, fingerprint)] };
       };
       return act(request, shareDocument, backlogChecked);
     },
@@ -122,9 +124,13 @@ export function createSharing({ db, act, recipients, senderBlocks, clock }: Shar
   };
 }
 
-interface RowInput extends Pick<NewShare, 'permissions' | 'wrappedKey' | 'expiresAt'> {
+interface RowInput extends Pick<
+  NewShare,
+  'permissions' | 'wrappedKey' | 'expiresAt' | 'signature'
+> {
   readonly documentId: string;
   readonly recipient: { readonly id: string; readonly userId: string | null };
+  readonly sharer: SharingKeyRow | undefined;
   readonly now: Date;
 }
 
@@ -140,6 +146,9 @@ function newRow({ userId, tenantId }: Caller, input: RowInput): ShareRow {
     permissions: input.permissions,
     expires_at: input.expiresAt ?? null,
     created_at: input.now,
+    signature: input.signature ?? null,
+    sharer_public_key: input.sharer?.public_key ?? null,
+    sharer_signing_key: input.sharer?.signing_key ?? null,
   };
 }
 
@@ -165,15 +174,17 @@ async function removeShare(
   return { answer: undefined, events: [unshared] };
 }
 
-function sharedEvent(row: ShareRow) {
+function sharedEvent(row: ShareRow, recipientFingerprint: string | null) {
   return {
     action: 'document.shared',
     resource: { type: 'document', id: row.document_id },
     data: {
       shareId: row.id,
       recipientId: row.recipient_ref,
+      recipientFingerprint,
       permissions: row.permissions.join(' '),
       expiresAt: row.expires_at?.toISOString() ?? null,
+      signed: row.signature !== null,
     },
   } as const;
 }

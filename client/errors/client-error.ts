@@ -16,6 +16,7 @@ export type ClientErrorCode =
   | 'invalid_response'
   | 'invalid_share'
   | 'history_mismatch'
+  | 'identity_incomplete'
   | 'keyring_full'
   | 'keyword_mismatch'
   | 'metadata_mismatch'
@@ -33,6 +34,7 @@ export type ClientErrorCode =
   | 'server_proof_invalid'
   | 'session_ended'
   | 'share_not_found'
+  | 'sharer_key_changed'
   | 'source_changed'
   | 'store_blocked'
   | 'store_closed'
@@ -66,13 +68,14 @@ const messages: Record<ClientErrorCode, string> = {
   invalid_response: 'The server sent a response that the client cannot read.',
   invalid_share: 'The share cannot be decrypted: it was made for another key, or it is damaged.',
   history_mismatch: 'The versions of the document do not follow each other: one was exchanged.',
+  identity_incomplete: 'The account has no signing key yet: enable sharing once more.',
   keyring_full: 'The keyring has no room for another master key.',
   keyword_mismatch: 'The vault found a document that does not have the keywords.',
   metadata_mismatch:
     'The metadata describes another file: it belongs to another version or another document.',
   network_error: 'The server could not be reached: check the connection and try again.',
   recipient_key_changed:
-    'The recipient has another key than expected: compare fingerprints before you share.',
+    'The recipient has other keys than expected: compare fingerprints before you share.',
   recipient_refused: 'The fingerprint of the recipient was not confirmed, so nothing was shared.',
   recovery_changed: 'Another client changed the recovery words at the same time: try again.',
   recovery_words_differ:
@@ -88,6 +91,8 @@ const messages: Record<ClientErrorCode, string> = {
     'The server could not prove that it knows the verifier of this account: do not trust it.',
   session_ended: 'The session has ended: log in again.',
   share_not_found: 'No such share, or it has ended.',
+  sharer_key_changed:
+    'Somebody else than expected, or nobody, signed the share: compare fingerprints.',
   source_changed: 'The file changed during the upload: upload it again.',
   store_blocked: 'Other tabs have this store open: close those tabs and try again.',
   store_closed: 'This store was closed: open it again.',

@@ -13,7 +13,7 @@ import type { OpenedKeyring } from '../keys/envelopes.ts';
 import { sealKeyring } from '../keys/keyring.ts';
 import { passwordMethod, recoveryWords } from '../login/login-method.ts';
 import { compareRecoveryWords, createRecoveryWords } from '../recovery/recovery-words.ts';
-import type { SharingKeys } from '../sharing/keys.ts';
+import type { Identities } from '../identity/identities.ts';
 import { hasCode } from '../errors/vault-error.ts';
 
 export interface RekeyOptions {
@@ -47,7 +47,7 @@ export interface RekeyDraft {
 
 export interface RekeyDependencies extends AccountDependencies {
   readonly devices: Pick<Devices, 'list' | 'revoke'>;
-  readonly sharingKeys: Pick<SharingKeys, 'rewrap'>;
+  readonly identities: Pick<Identities, 'rewrap'>;
 }
 
 /** Prepares a rekey. Throws device_unreachable if this session's own device would be revoked. */
@@ -75,7 +75,7 @@ async function rekey(
   options: RekeyOptions,
   { words, ...shown }: Plan,
 ): Promise<void> {
-  const { email, envelopes, devices, sharingKeys } = dependencies;
+  const { email, envelopes, devices, identities } = dependencies;
   const { password, newPassword = password } = options;
   const { reauthToken } = await reauthenticate(dependencies, { email, password });
   const present = await planDevices(devices, options);
@@ -98,7 +98,7 @@ async function rekey(
     if (!hasCode(cause, 'rekey_incomplete')) throw cause;
     throw new ClientError('devices_changed', { cause });
   }
-  await sharingKeys.rewrap(proof);
+  await identities.rewrap(proof);
 }
 
 async function planDevices(

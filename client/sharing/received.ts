@@ -1,11 +1,14 @@
 import { z } from 'zod';
 import { decodeBase64 } from '../bytes/base64.ts';
 import type { Bytes } from '../bytes/bytes.ts';
+import { Key } from '../crypto/key.ts';
 import { ClientError } from '../errors/client-error.ts';
 import { DocumentStatus, FileHash } from '../documents/fields.ts';
 import { openMetadata, type PlacedMetadata } from '../documents/metadata.ts';
 import type { StoredFile } from '../files/stored-file.ts';
+import { fingerprintOf, type Identity } from '../identity/identity.ts';
 import { deriveFileKey } from '../keys/document-key.ts';
+import { isShareSignedBy } from './share-signature.ts';
 import { openDocumentKey } from './wrap.ts';
 
 /** A document that another user shares with this user, as the vault returns it. */
@@ -22,6 +25,10 @@ export const ReceivedShare = z.object({
   status: DocumentStatus,
   expiresAt: z.iso.datetime().nullable(),
   createdAt: z.iso.datetime(),
+  /** The signature of the sharer's client, base64; null if it sent none. */
+  signature: z.string().nullable(),
+  /** The sharer's identity as the vault shows it; null if the sharer had none. */
+  sharer: z.object({ publicKey: Key, signingKey: Key }).nullable(),
 });
 export type ReceivedShare = z.output<typeof ReceivedShare>;
 
@@ -31,22 +38,50 @@ export type OpenedShare = ReceivedShare &
   PlacedMetadata & {
     /** The key of the document, 32 bytes. */
     readonly documentKey: Bytes;
+    /**
+     * The fingerprint of the identity that signed the share, 32 hex digits; undefined if nobody
+     * did, so that `ownerId` is the vault's word alone.
+     */
+    readonly sharerFingerprint: string | undefined;
   };
 
 /**
- * Decrypts the document key and the metadata of a share. Throws invalid_share if the share was made
- * for another sharing key or document or is damaged, document_mismatch if the metadata is of
- * another document, and metadata_mismatch if it describes another file.
+ * Decrypts the document key and the metadata of a share, and verifies who signed it. Throws
+ * invalid_share if the share was made for another identity or document, is damaged or has a wrong
+ * signature, document_mismatch if the metadata is of another document, and metadata_mismatch if it
+ * describes another file.
  */
-export async function openShare(privateKey: Bytes, share: ReceivedShare): Promise<OpenedShare> {
-  const { documentKey, metadata, place } = await decryptShare(privateKey, share);
+export async function openShare(recipient: Identity, share: ReceivedShare): Promise<OpenedShare> {
+  const sharerFingerprint = findSigner(recipient, share);
+  const { documentKey, metadata, place } = await decryptShare(recipient, share);
   if (metadata.fileHash !== share.fileHash) throw new ClientError('metadata_mismatch');
   const fileKey = await deriveFileKey(documentKey, place);
-  return { ...share, version: place.version, fileKey, documentKey, metadata, place };
+  return {
+    ...share,
+    version: place.version,
+    fileKey,
+    documentKey,
+    metadata,
+    place,
+    sharerFingerprint,
+  };
+}
+
+/**
+ * Returns the fingerprint of the identity that signed a share; undefined if nobody did. Throws
+ * invalid_share for a wrong signature.
+ */
+function findSigner(recipient: Identity, share: ReceivedShare): string | undefined {
+  const { documentId, signature, sharer } = share;
+  if (signature === null) return undefined;
+  const wrappedKey = decodeBase64(share.wrappedKey);
+  const signed = { documentId, recipient, wrappedKey, signature };
+  if (sharer === null || !isShareSignedBy(sharer, signed)) throw new ClientError('invalid_share');
+  return fingerprintOf(sharer);
 }
 
 async function decryptShare(
-  privateKey: Bytes,
+  { privateKey }: Identity,
   { documentId, wrappedKey, encryptedMetadata }: ReceivedShare,
 ): Promise<Pick<OpenedShare, 'documentKey' | 'metadata' | 'place'>> {
   try {

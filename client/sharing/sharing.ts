@@ -1,6 +1,6 @@
 import { z } from 'zod';
-import { decodeBase64, encodeBase64 } from '../bytes/base64.ts';
-import type { Bytes } from '../bytes/bytes.ts';
+import { encodeBase64 } from '../bytes/base64.ts';
+import { Key } from '../crypto/key.ts';
 import { ClientError } from '../errors/client-error.ts';
 import type { Documents } from '../documents/documents.ts';
 import { documentPath } from '../documents/fields.ts';
@@ -11,12 +11,14 @@ import type { Http } from '../http/http.ts';
 import { listPages } from '../http/pages.ts';
 import type { MasterKeys } from '../keys/master-keys.ts';
 import { normalizeEmail } from '../login/email.ts';
-import { fingerprintOf, type SharingKeys } from './keys.ts';
-import { RecipientKeyError } from './recipient-key-error.ts';
+import type { Identities } from '../identity/identities.ts';
+import { fingerprintOf, type Identity } from '../identity/identity.ts';
+import { IdentityError } from '../identity/identity-error.ts';
 import { openShare, ReceivedShare, type OpenedShare } from './received.ts';
+import { signShare } from './share-signature.ts';
 import { sealDocumentKey } from './wrap.ts';
 
-const ShareKey = z.object({ recipientId: z.uuid(), publicKey: z.base64().length(44) });
+const RecipientKey = z.object({ recipientId: z.uuid(), publicKey: Key, signingKey: Key });
 
 const Share = z.object({
   id: z.uuid(),
@@ -32,14 +34,14 @@ const Share = z.object({
 });
 export type Share = z.output<typeof Share>;
 
-/** The fingerprint of the sharing key, which the recipient told over another channel. */
+/** The fingerprint of the recipient's identity, told over another channel. */
 interface ExpectedKey {
   /** 32 hex digits. */
   readonly fingerprint: string;
 }
 
 interface ConfirmedKey {
-  /** Decides whether to share, by the fingerprint of the key that the vault showed. */
+  /** Decides whether to share, by the fingerprint of the identity that the vault showed. */
   readonly confirm: (fingerprint: string, metadata: Metadata) => boolean | Promise<boolean>;
 }
 
@@ -53,24 +55,33 @@ export type ShareOptions = (ExpectedKey | ConfirmedKey) & {
 };
 
 /**
- * A received share with its metadata. The metadata is undefined if the share cannot be decrypted:
- * any user may send such a share.
+ * A received share with its metadata and the fingerprint of its signer. Both are undefined if the
+ * share cannot be opened: any user may send such a share.
  */
-export type SharedItem = ReceivedShare & { readonly metadata: Metadata | undefined };
+export type SharedItem = ReceivedShare & {
+  readonly metadata: Metadata | undefined;
+  readonly sharerFingerprint: string | undefined;
+};
+
+/** Demands that a certain user signed the share. */
+export interface SharerOptions {
+  /** The fingerprint of the sharer's identity, 32 hex digits, told over another channel. */
+  readonly sharer?: string;
+}
 
 export interface Sharing {
   /**
-   * Creates the user's sharing key if there is none, so that other users can share documents with
-   * this user. Resolves with the fingerprint of the key, 32 hex digits, which the user tells the
-   * other users over another channel than the vault. Throws invalid_envelope. After an interrupted
-   * rekey, also throws what `VaultSession.finishRekey` throws.
+   * Resolves with the fingerprint of the user's identity, 32 hex digits, which the user tells other
+   * users over another channel than the vault. Creates the identity if there is none, as may be
+   * after an interrupted first login. Throws invalid_envelope. After an interrupted rekey, also
+   * throws what `VaultSession.finishRekey` throws.
    */
   enableSharing(proof?: FreshProof): Promise<{ readonly fingerprint: string }>;
   /**
-   * Shares a document with the user of an e-mail address. Only the fingerprint shows whether that
-   * user exists and whether the vault returned the key of that user. Nobody can open a share that
-   * was made before the recipient called `enableSharing`: call `unshare` and share again. Throws
-   * RecipientKeyError if the key has another fingerprint than the expected one, ClientError
+   * Shares a document with the user of an e-mail address, and signs the share. Only the fingerprint
+   * shows whether that user exists and whether the vault returned the keys of that user. Nobody can
+   * open a share that was made before the recipient's first login: call `unshare` and share again.
+   * Throws IdentityError if the keys have another fingerprint than the expected one, ClientError
    * recipient_refused if `confirm` resolves with false, what `openDocument` throws, and VaultError
    * 404 not_found or 409 share_exists.
    */
@@ -90,14 +101,14 @@ export interface Sharing {
   unshare(documentId: string, shareId: string): Promise<void>;
   /**
    * Lists the documents that other users share with this user, newest share first. Throws
-   * VaultError 404 not_found before `enableSharing`, and invalid_envelope.
+   * invalid_envelope and identity_incomplete.
    */
   listShared(options?: { readonly pageSize?: number }): AsyncGenerator<SharedItem, void, void>;
   /**
-   * Opens a share by its id. Throws ClientError share_not_found, and what `openShare` and
-   * `listShared` throw.
+   * Opens a share by its id. Throws ClientError share_not_found, IdentityError if not `sharer`
+   * signed it, and what `openShare` and `listShared` throw.
    */
-  openShared(shareId: string): Promise<OpenedShare>;
+  openShared(shareId: string, options?: SharerOptions): Promise<OpenedShare>;
   /**
    * Removes a share from this user's list, and with it the access to the document. The sharer is
    * not told. Throws VaultError 404 not_found.
@@ -108,26 +119,25 @@ export interface Sharing {
 export function createSharing({
   http,
   documents,
-  keys,
+  identities,
   openMasterKeys,
 }: {
   readonly http: Http;
   readonly documents: Documents;
-  readonly keys: SharingKeys;
+  readonly identities: Identities;
   readonly openMasterKeys: () => Promise<MasterKeys>;
 }): Sharing {
   const listReceived = (pageSize?: number) =>
     listPages(http, ReceivedShare, '/v1/documents/shared', pageSize);
 
   async function findRecipient(email: string) {
-    const { recipientId, publicKey } = await http.json(ShareKey, {
+    const { recipientId, ...recipient } = await http.json(RecipientKey, {
       method: 'POST',
       path: '/v1/documents/share-key',
       repeatable: true,
       json: { recipientEmail: normalizeEmail(email) },
     });
-    const recipientKey = decodeBase64(publicKey);
-    return { recipientId, recipientKey, fingerprint: fingerprintOf(recipientKey) };
+    return { recipientId, recipient, fingerprint: fingerprintOf(recipient) };
   }
 
   async function shareDocument(
@@ -137,9 +147,10 @@ export function createSharing({
   ): Promise<Share & { readonly fingerprint: string }> {
     const owned = { id: documentId, ...(await openMasterKeys()) };
     const { documentKey, metadata } = await openDocument({ documents }, owned);
-    const { recipientId, recipientKey, fingerprint } = await findRecipient(email);
+    const { recipientId, recipient, fingerprint } = await findRecipient(email);
     await assertConfirmed(known, fingerprint, metadata);
-    const wrappedKey = await sealDocumentKey(recipientKey, documentId, documentKey);
+    const wrappedKey = await sealDocumentKey(recipient.publicKey, documentId, documentKey);
+    const identity = await identities.open();
     const share = await http.json(Share, {
       method: 'POST',
       path: `${documentPath(documentId)}/share`,
@@ -148,6 +159,7 @@ export function createSharing({
         recipientId,
         wrappedKey: encodeBase64(wrappedKey),
         permissions: ['read'],
+        signature: signShare(identity, { documentId, recipient, wrappedKey }),
         ...(expiresAt === undefined ? {} : { expiresAt: expiresAt.toISOString() }),
       },
     });
@@ -158,8 +170,7 @@ export function createSharing({
     shareDocument,
 
     async enableSharing(proof) {
-      const { publicKey } = await keys.createOrOpen(proof);
-      return { fingerprint: fingerprintOf(publicKey) };
+      return { fingerprint: fingerprintOf(await identities.openRewrapped(proof)) };
     },
 
     listShares(documentId, { pageSize } = {}) {
@@ -172,16 +183,20 @@ export function createSharing({
     },
 
     async *listShared({ pageSize } = {}) {
-      const { privateKey } = await keys.open();
+      const identity = await identities.open();
       for await (const share of listReceived(pageSize)) {
-        yield { ...share, metadata: await findMetadata(privateKey, share) };
+        yield { ...share, ...(await findContent(identity, share)) };
       }
     },
 
-    async openShared(shareId) {
-      const { privateKey } = await keys.open();
+    async openShared(shareId, { sharer: expected } = {}) {
+      const identity = await identities.open();
       for await (const share of listReceived()) {
-        if (share.shareId === shareId) return openShare(privateKey, share);
+        if (share.shareId !== shareId) continue;
+        const opened = await openShare(identity, share);
+        const shown = opened.sharerFingerprint;
+        if (expected === undefined || expected === shown) return opened;
+        throw new IdentityError('sharer_key_changed', { expected, shown });
       }
       throw new ClientError('share_not_found');
     },
@@ -201,19 +216,23 @@ async function assertConfirmed(
   if ('confirm' in known) {
     if (!(await known.confirm(fingerprint, metadata))) throw new ClientError('recipient_refused');
   } else if (known.fingerprint !== fingerprint) {
-    throw new RecipientKeyError({ expected: known.fingerprint, shown: fingerprint });
+    throw new IdentityError('recipient_key_changed', {
+      expected: known.fingerprint,
+      shown: fingerprint,
+    });
   }
 }
 
-/** Decrypts the metadata of a share; undefined if the share does not open. */
-async function findMetadata(
-  privateKey: Bytes,
+/** Opens a share for a list, in which a share that does not open is an item without content. */
+async function findContent(
+  identity: Identity,
   share: ReceivedShare,
-): Promise<Metadata | undefined> {
+): Promise<Pick<SharedItem, 'metadata' | 'sharerFingerprint'>> {
   try {
-    return (await openShare(privateKey, share)).metadata;
+    const { metadata, sharerFingerprint } = await openShare(identity, share);
+    return { metadata, sharerFingerprint };
   } catch (error) {
-    if (error instanceof ClientError) return undefined;
+    if (error instanceof ClientError) return { metadata: undefined, sharerFingerprint: undefined };
     throw error;
   }
 }

@@ -1,26 +1,60 @@
-"""Opens documents that others share: HPKE (RFC 9180), base mode, single shot."""
+"""Opens documents that others share, HPKE (RFC 9180) in base mode, and verifies who signed the share."""
 
 import hmac
 from hashlib import sha3_256, sha256
 
+from cryptography.exceptions import InvalidSignature
+from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey, Ed25519PublicKey
 from cryptography.hazmat.primitives.asymmetric.x25519 import X25519PrivateKey, X25519PublicKey
 from cryptography.hazmat.primitives.ciphers.aead import AESGCM
 
 from key_wrap import unwrap_key, derive_key
 
 WRAP_LABEL = "Service_Sharing_Key_Wrap_v1"
+SIGNING_WRAP_LABEL = "Service_Signing_Key_Wrap_v1"
 SHARE_LABEL = "Service_Document_Share_v1"
+SIGNATURE_LABEL = b"Service_Share_Signature_v1\x00"
+FINGERPRINT_LABEL = b"Service_Identity_Fingerprint_v1\x00"
 ENC_BYTES = 32
 KEM_SUITE = b"KEM" + (0x0020).to_bytes(2, "big")
 SUITE = b"HPKE" + b"".join(number.to_bytes(2, "big") for number in (0x0020, 0x0001, 0x0002))
 
 
-def fingerprint(public_key: bytes) -> str:
-    return sha3_256(public_key).hexdigest()[:32]
+def identity_hash(public_key: bytes, signing_key: bytes) -> bytes:
+    return sha3_256(FINGERPRINT_LABEL + public_key + signing_key).digest()
+
+
+def fingerprint(public_key: bytes, signing_key: bytes) -> str:
+    return identity_hash(public_key, signing_key).hex()[:32]
 
 
 def open_private_key(master_key: bytes, wrapped: bytes) -> bytes:
     return unwrap_key(derive_key(master_key, WRAP_LABEL), wrapped)
+
+
+def open_signing_seed(master_key: bytes, wrapped: bytes) -> bytes:
+    return unwrap_key(derive_key(master_key, SIGNING_WRAP_LABEL), wrapped)
+
+
+def signing_key_of(seed: bytes) -> bytes:
+    return Ed25519PrivateKey.from_private_bytes(seed).public_key().public_bytes_raw()
+
+
+def share_message(document_id: str, recipient: bytes, wrapped_key: bytes) -> bytes:
+    """Returns what a sharer signs. recipient: the hash of the recipient's identity."""
+    return SIGNATURE_LABEL + document_id.encode() + recipient + wrapped_key
+
+
+def sign_share(seed: bytes, message: bytes) -> bytes:
+    return Ed25519PrivateKey.from_private_bytes(seed).sign(message)
+
+
+def is_signed(signing_key: bytes, signature: bytes, message: bytes) -> bool:
+    try:
+        Ed25519PublicKey.from_public_bytes(signing_key).verify(signature, message)
+    except InvalidSignature:
+        return False
+    return True
 
 
 def public_key_of(private_key: bytes) -> bytes:

@@ -3,7 +3,7 @@ import { decodeBase64, encodeBase64 } from '../../client/bytes/base64.ts';
 import { createKeyPair } from '../../client/crypto/hpke.ts';
 import { downloadFile } from '../../client/downloads/download.ts';
 import { blobSource } from '../../client/files/byte-source.ts';
-import { RecipientKeyError } from '../../client/sharing/recipient-key-error.ts';
+import { IdentityError } from '../../client/identity/identity-error.ts';
 import { createNodeFileHash } from '../../client/node/file-hash.ts';
 import { collect } from '../support/client/collect.ts';
 import { connect, createUser } from '../support/client/user.ts';
@@ -119,7 +119,7 @@ test('nothing is shared under another key than the expected one', async (t) => {
   const expected = '00'.repeat(16);
   const error = await t.throwsAsync(
     owner.session.shareDocument(id, email, { fingerprint: expected }),
-    { instanceOf: RecipientKeyError },
+    { instanceOf: IdentityError },
   );
   t.like(error, { code: 'recipient_key_changed', expected, shown: fingerprint });
   for await (const share of owner.session.listShares(id)) t.fail(share.id);
@@ -139,19 +139,24 @@ test('nothing is shared before the fingerprint is confirmed', async (t) => {
   t.true((await owner.session.listShares(document.id).next()).done);
 });
 
-test('sharing is enabled once, and the vault never sees the private key', async (t) => {
-  const { session } = await createUser(vault, connect(vault, line.fetch));
-  await t.throwsAsync(session.listShared().next(), { code: 'not_found' });
+test('the first login makes the identity, and the vault never sees the private key', async (t) => {
   const before = line.sent.length;
+  const { session } = await createUser(vault, connect(vault, line.fetch));
+  const sent = line.sent.slice(before).filter((body) => body.includes('wrappedPrivateKey'));
+  t.is(sent.length, 1);
+  const stored = JSON.parse(sent[0] ?? '') as Record<string, string>;
+  t.deepEqual(
+    Object.entries(stored).map(([name, value]) => [name, decodeBase64(value).length]),
+    [
+      ['publicKey', 32],
+      ['signingKey', 32],
+      ['wrappedPrivateKey', 40],
+      ['wrappedSigningKey', 40],
+    ],
+  );
+  t.true((await session.listShared().next()).done);
   const enabled = await Promise.all([1, 2, 3].map(() => session.enableSharing()));
-  t.deepEqual(await session.enableSharing(), enabled[0]);
   t.is(new Set(enabled.map(({ fingerprint }) => fingerprint)).size, 1);
-  const sent = line.sent.slice(before);
-  t.true(sent.length > 0);
-  for (const body of sent) {
-    const { wrappedPrivateKey } = JSON.parse(body) as { wrappedPrivateKey: string };
-    t.is(decodeBase64(wrappedPrivateKey).length, 40);
-  }
 });
 
 test('a vault that shows others another public key is detected by its owner', async (t) => {

@@ -140,6 +140,8 @@ test('a recipient lists and opens what is shared, and nobody else does', async (
       status: 'PENDING',
       expiresAt: null,
       createdAt: undefined,
+      signature: null,
+      sharer: null,
     },
   );
   for (const { api } of [owner, await createRecipient(t, vault)]) {

@@ -1,5 +1,5 @@
-import { createHash } from 'node:crypto';
 import anyTest, { type TestFn } from 'ava';
+import { fingerprintOf } from '../../app/sharing/public-identity.ts';
 import { createApi } from '../support/documents/uploads.ts';
 import { createSql } from '../support/vault/sql.ts';
 import { storeDocument } from '../support/documents/documents.ts';
@@ -21,15 +21,15 @@ test.before(async (t) => {
 });
 test.after.always((t) => t.context.vault.stop());
 
-test('a recipient’s public key is returned with its fingerprint', async (t) => {
+test('a recipient’s public keys are returned with their fingerprint', async (t) => {
   const { vault } = t.context;
   const { api } = await createPerson(vault);
-  const { email, publicKey } = await createRecipient(t, vault);
-  const digest = createHash('sha3-256').update(publicKey, 'base64').digest('hex');
+  const { email, publicKey, signingKey } = await createRecipient(t, vault);
+  const fingerprint = fingerprintOf({ publicKey, signingKey });
   for (const spelling of [email, ` ${email.toUpperCase()} `]) {
     const { status, headers, body } = await askKey(api, spelling);
     t.is(status, 200);
-    t.like(body, { publicKey, fingerprint: digest.slice(0, 32) });
+    t.like(body, { publicKey, signingKey, fingerprint });
     t.is(headers.get('cache-control'), 'no-store');
   }
   const { headers } = await api.send('POST', '/api/v1/documents/share-key', {

@@ -9,6 +9,7 @@ from hashlib import sha256, sha3_256, sha512
 from pathlib import Path
 from uuid import UUID
 
+from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 from cryptography.hazmat.primitives.asymmetric.x25519 import X25519PrivateKey, X25519PublicKey
 from cryptography.hazmat.primitives.ciphers.aead import AESGCM
 from cryptography.hazmat.primitives.hashes import SHA256
@@ -20,6 +21,7 @@ DIRECTORY = Path(__file__).parent
 MASTER_KEY = sha256(b"master key").digest()
 DOCUMENT_KEY = sha256(b"document key").digest()
 RECIPIENT_KEY = sha256(b"private key of the recipient").digest()
+SIGNING_SEED = sha256(b"private signing key").digest()
 EPHEMERAL_KEY = sha256(b"ephemeral private key").digest()
 DOCUMENT_ID = "01890a5d-ab72-7c08-9d4e-1e8f6b2a9c35"
 
@@ -64,15 +66,25 @@ def sharing_vector() -> dict:
     suite = Suite(KEM.X25519, KDF.HKDF_SHA256, AEAD.AES_256_GCM)
     assert suite.decrypt(wrapped, private, info) == DOCUMENT_KEY
     wrapping_key = derive(MASTER_KEY, "Service_Sharing_Key_Wrap_v1")
+    signer = Ed25519PrivateKey.from_private_bytes(SIGNING_SEED)
+    signing_key = signer.public_key().public_bytes_raw()
+    signing_wrap = derive(MASTER_KEY, "Service_Signing_Key_Wrap_v1")
+    label = b"Service_Identity_Fingerprint_v1\x00"
+    recipient = sha3_256(label + public_key + signing_key).digest()
+    statement = b"Service_Share_Signature_v1\x00" + DOCUMENT_ID.encode() + recipient + wrapped
     return {
         "masterKey": MASTER_KEY.hex(),
         "privateKey": RECIPIENT_KEY.hex(),
         "publicKey": b64encode(public_key).decode(),
         "wrappedPrivateKey": b64encode(aes_key_wrap(wrapping_key, RECIPIENT_KEY)).decode(),
-        "fingerprint": sha3_256(public_key).hexdigest()[:32],
+        "signingSeed": SIGNING_SEED.hex(),
+        "signingKey": b64encode(signing_key).decode(),
+        "wrappedSigningKey": b64encode(aes_key_wrap(signing_wrap, SIGNING_SEED)).decode(),
+        "fingerprint": recipient.hex()[:32],
         "documentId": DOCUMENT_ID,
         "documentKey": DOCUMENT_KEY.hex(),
         "wrappedKey": b64encode(wrapped).decode(),
+        "signature": b64encode(signer.sign(statement)).decode(),
     }
 
 
@@ -119,12 +131,23 @@ def add(a: tuple[int, int], b: tuple[int, int]) -> tuple[int, int]:
     return x, (slope * (x1 - x) - y1) % P
 
 
-def hash_to_curve25519(message: bytes, dst: bytes) -> int:
+def hash_to_curve25519(message: bytes, dst: bytes) -> tuple[int, int]:
     uniform = expand_message_xmd(message, dst, 96)
     point = add(*(elligator2(int.from_bytes(uniform[i : i + 48], "big") % P) for i in (0, 48)))
     for _ in range(3):
         point = add(point, point)
-    return point[0]
+    return point
+
+
+def hash_to_edwards25519(message: bytes, dst: bytes) -> bytes:
+    """RFC 9380, appendix D.1: the rational map of RFC 7748, with the even root of -486664."""
+    u, v = hash_to_curve25519(message, dst)
+    root = square_root(-(J + 2) % P)
+    assert root is not None
+    factor = root if root % 2 == 0 else P - root
+    x = factor * u * pow(v, -1, P) % P
+    y = (u - 1) * pow(u + 1, -1, P) % P
+    return (y | (x % 2) << 255).to_bytes(32, "little")
 
 
 def keyed(key: bytes, purpose: str, *parts: str) -> bytes:
@@ -135,12 +158,14 @@ def keyed(key: bytes, purpose: str, *parts: str) -> bytes:
 def decoy_vector() -> dict:
     rfc = json.loads((DIRECTORY / "hash-to-curve-rfc9380.json").read_text())
     for vector in rfc["vectors"]:
-        x = hash_to_curve25519(vector["msg"].encode(), rfc["dst"].encode())
+        x, _ = hash_to_curve25519(vector["msg"].encode(), rfc["dst"].encode())
         assert x == int(vector["x"], 16)
     key, tenant, email = sha256(b"decoy key").digest(), "default", "jörg@example.com"
     sharer = "01890a5d-9a01-7d3e-8f21-5c6a3f0b7e11"
     dst = b"Probatio-V01-CS01-with-curve25519_XMD:SHA-512_ELL2_RO_"
-    x = hash_to_curve25519(keyed(key, "sharing-decoy-v1", tenant, email), dst)
+    x, _ = hash_to_curve25519(keyed(key, "sharing-decoy-v1", tenant, email), dst)
+    signing_dst = b"Probatio-V01-CS01-with-edwards25519_XMD:SHA-512_ELL2_RO_"
+    signing_key = hash_to_edwards25519(keyed(key, "signing-decoy-v1", tenant, email), signing_dst)
     name = bytearray(keyed(key, "sharing-recipient-v1", sharer, email)[:16])
     name[6], name[8] = name[6] & 0x0F | 0x80, name[8] & 0x3F | 0x80
     return {
@@ -148,6 +173,7 @@ def decoy_vector() -> dict:
         "tenantId": tenant,
         "email": email,
         "publicKey": b64encode(x.to_bytes(32, "little")).decode(),
+        "signingKey": b64encode(signing_key).decode(),
         "sharerId": sharer,
         "recipientId": str(UUID(bytes=bytes(name))),
     }

@@ -72,9 +72,12 @@ export const documentEvents = {
     data: z.strictObject({
       shareId: Text,
       recipientId: Text,
+      recipientFingerprint: Text.nullable(),
       permissions: Text,
       expiresAt: Text.nullable(),
+      signed: z.boolean(),
     }),
+    note: '`recipientFingerprint` is of the keys that the sharer was shown',
   },
   'document.unshared': {
     resource: 'document',

@@ -87,7 +87,13 @@ export const ReplacedKey = defineEntity({
   ],
   checks: [
     { name: 'replaced_keys_kind', expression: "kind in ('MASTER', 'RECOVERY', 'SHARING')" },
-    { name: 'replaced_keys_pair', expression: "(kind = 'SHARING') = (public_key is not null)" },
+    {
+      name: 'replaced_keys_pair',
+      expression:
+        "(kind = 'SHARING') = (public_key is not null) " +
+        "and (kind = 'SHARING') = (signing_key is not null) " +
+        "and (wrapped_signing_key is null or kind = 'SHARING')",
+    },
     {
       name: 'replaced_keys_credential',
       expression: "(salt is null) = (verifier is null) and (salt is null or kind = 'RECOVERY')",
@@ -107,6 +113,9 @@ export const ReplacedKey = defineEntity({
     wrappedKey: p.text(),
     /** The public sharing key, in base64. */
     publicKey: p.text().nullable(),
+    /** The signing key of that identity, and its private half as its client wrapped it. */
+    signingKey: p.text().nullable(),
+    wrappedSigningKey: p.text().nullable(),
     /** The SRP salt and verifier of the recovery words at that time, in hex. */
     salt: p.text().nullable(),
     verifier: p.text().nullable(),

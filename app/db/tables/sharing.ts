@@ -3,7 +3,10 @@ import { createdAt, owner, timestamp } from '../columns/columns.ts';
 import { isRecipient, ownedByUser, writtenUnder } from '../columns/policies.ts';
 import { Document } from './documents.ts';
 
-/** A user's HPKE key pair for sharing, in base64. The client has wrapped the private key. */
+/**
+ * A user's identity, in base64: an HPKE key pair for sharing, and a signing key pair. The client
+ * has wrapped the private keys.
+ */
 export const SharingKey = defineEntity({
   name: 'SharingKey',
   tableName: 'sharing_keys',
@@ -14,6 +17,9 @@ export const SharingKey = defineEntity({
     tenantId: p.text().primary(),
     publicKey: p.text(),
     wrappedPrivateKey: p.text(),
+    signingKey: p.text(),
+    /** Null if the client sent no signing key; then nobody can sign. */
+    wrappedSigningKey: p.text().nullable(),
     version: p.integer().default(1),
     createdAt: createdAt(),
     updatedAt: timestamp(),
@@ -35,6 +41,8 @@ export const ShareRecipient = defineEntity({
     /** UUIDv8 derived from sharer and e-mail address. */
     recipientRef: p.uuid().primary(),
     recipientUserId: p.uuid().nullable(),
+    /** The fingerprint of the keys that the sharer was shown last; null in earlier rows. */
+    fingerprint: p.text().nullable(),
     createdAt: createdAt(),
   },
 });
@@ -86,5 +94,10 @@ export const DocumentShare = defineEntity({
     permissions: p.array().columnType('text[]'),
     expiresAt: timestamp().nullable(),
     createdAt: createdAt(),
+    /** The sharer's signature, in base64; null if the sharer's client sent none. */
+    signature: p.text().nullable(),
+    /** The sharer's public keys at the time of the share; null if the sharer had none. */
+    sharerPublicKey: p.text().nullable(),
+    sharerSigningKey: p.text().nullable(),
   },
 });

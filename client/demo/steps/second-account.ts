@@ -30,10 +30,10 @@ export async function shareWithSecondAccount(
 ): Promise<void> {
   const { credentials, session } = await createAccount(client, mailDirectory, () => {});
   const { fingerprint } = await session.enableSharing();
-  say(`a second account, ${credentials.email}, has the sharing key ${fingerprint}`);
+  say(`a second account, ${credentials.email}, has the fingerprint ${fingerprint}`);
   const confirm = (shown: string) => shown === fingerprint;
   const share = await owner.shareDocument(id, credentials.email, { confirm });
-  say('shared with it: the vault showed the same key, and has the document key under it alone');
+  say('shared with it: the vault showed the same keys, and has the document key under them alone');
 
   const names = await listNames(session);
   const opened = await session.openShared(share.id);

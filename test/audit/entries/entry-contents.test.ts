@@ -171,6 +171,7 @@ test('no entry contains an e-mail address or a secret; its fields are documented
  */
 const elsewhere = new RegExp(
   `^(${[
+    String.raw`auth\.token_issued`,
     String.raw`credentials\.changed`,
     String.raw`(device|sync)\.\w+`,
     String.raw`envelope\.(replaced|removed)`,

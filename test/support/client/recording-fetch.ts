@@ -37,6 +37,7 @@ export function pathOf(input: Parameters<typeof globalThis.fetch>[0]): string {
 export function storedParts(sent: readonly SentRequest[]): number[] {
   return sent
     .filter(({ method, status }) => method === 'PUT' && status === 200)
-    .map(({ path }) => Number(path.split('/').at(-1)))
+    .flatMap(({ path }) => /\/parts\/(\d+)$/.exec(path)?.slice(1) ?? [])
+    .map(Number)
     .sort((a, b) => a - b);
 }

@@ -1,11 +1,12 @@
-import { generateKeyPairSync, randomBytes, randomUUID } from 'node:crypto';
+import { generateKeyPairSync, randomBytes, randomUUID, type KeyObject } from 'node:crypto';
 import type { ExecutionContext } from 'ava';
+import type { PublicIdentity } from '../../../app/sharing/public-identity.ts';
 import type { TokenSubject } from '../../../app/tokens/access-token.ts';
 import { createApi, type Answer, type Api } from './uploads.ts';
 import { createSql } from '../vault/sql.ts';
 import type { Vault } from '../vault/vault.ts';
 
-/** A user with an account. Documents can be shared with a user who has a sharing key. */
+/** A user with an account. Documents can be shared with a user who has an identity. */
 export interface Person {
   readonly api: Api;
   readonly userId: string;
@@ -29,16 +30,17 @@ export async function createPerson(
   return { api, userId, email };
 }
 
-/** Creates an account with a sharing key. */
+/** Creates an account with an identity. */
 export async function createRecipient(
   t: ExecutionContext,
   vault: Vault,
   as: Partial<TokenSubject> = {},
-): Promise<Person & { readonly publicKey: string }> {
+): Promise<Person & PublicIdentity> {
   const person = await createPerson(vault, as);
   const json = newSharingKey();
   t.is((await putKey(person.api, json)).status, 200);
-  return { ...person, publicKey: json.publicKey };
+  const { publicKey, signingKey } = json;
+  return { ...person, publicKey, signingKey };
 }
 
 export function strangersAddress(): string {
@@ -46,12 +48,17 @@ export function strangersAddress(): string {
 }
 
 export function newSharingKey() {
-  const { publicKey } = generateKeyPairSync('x25519');
-  const { x = '' } = publicKey.export({ format: 'jwk' });
   return {
-    publicKey: Buffer.from(x, 'base64url').toString('base64'),
+    publicKey: bytesOf(generateKeyPairSync('x25519')),
     wrappedPrivateKey: randomBytes(40).toString('base64'),
+    signingKey: bytesOf(generateKeyPairSync('ed25519')),
+    wrappedSigningKey: randomBytes(40).toString('base64'),
   };
+}
+
+function bytesOf({ publicKey }: { readonly publicKey: KeyObject }): string {
+  const { x = '' } = publicKey.export({ format: 'jwk' });
+  return Buffer.from(x, 'base64url').toString('base64');
 }
 
 export const putKey = (api: Api, json: unknown, headers: Record<string, string> = {}) =>

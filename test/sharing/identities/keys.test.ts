@@ -1,11 +1,12 @@
 import { createHash } from 'node:crypto';
 import anyTest, { type TestFn } from 'ava';
-import { proofHeader } from '../support/accounts/reauth-account.ts';
-import { createApi } from '../support/documents/uploads.ts';
-import { countStatuses } from '../support/documents/files.ts';
-import { sharedVault } from '../support/vault/shared-vault.ts';
-import type { Vault } from '../support/vault/vault.ts';
-import { entriesOf, newSharingKey, putKey } from '../support/documents/people.ts';
+import { isSigningKey } from '../../../app/sharing/public-identity.ts';
+import { proofHeader } from '../../support/accounts/reauth-account.ts';
+import { createApi } from '../../support/documents/uploads.ts';
+import { countStatuses } from '../../support/documents/files.ts';
+import { sharedVault } from '../../support/vault/shared-vault.ts';
+import type { Vault } from '../../support/vault/vault.ts';
+import { entriesOf, newSharingKey, putKey } from '../../support/documents/people.ts';
 
 const test = anyTest as TestFn<{ vault: Vault }>;
 
@@ -68,7 +69,11 @@ test('each change leaves an entry with the fingerprint and no key', async (t) =>
   const key = newSharingKey();
   await putKey(api, key);
   const [entry] = await entriesOf(vault, api.caller.userId);
-  const digest = createHash('sha3-256').update(key.publicKey, 'base64').digest('hex');
+  const digest = createHash('sha3-256')
+    .update('Service_Identity_Fingerprint_v1\0')
+    .update(key.publicKey, 'base64')
+    .update(key.signingKey, 'base64')
+    .digest('hex');
   t.like(entry, {
     action: 'sharing_key.changed',
     resource: { type: 'sharing_key', owner: api.caller.userId },
@@ -106,6 +111,37 @@ test('a public key of small order or of another length is refused', async (t) =>
   for (const wrong of refused) {
     const answer = await putKey(api, { ...newSharingKey(), publicKey: wrong });
     t.is(answer.body.code, 'validation_failed', wrong);
+  }
+  t.is((await getKey(api)).status, 404);
+});
+
+test('a key pair without a signing key gets one that nobody has, which stays', async (t) => {
+  const { vault } = t.context;
+  const api = await createApi(vault);
+  const { signingKey, wrappedSigningKey, ...sharingOnly } = newSharingKey();
+  for (const half of [{ signingKey }, { wrappedSigningKey }]) {
+    t.is((await putKey(api, { ...sharingOnly, ...half })).body.code, 'validation_failed');
+  }
+  const { body: first } = await putKey(api, sharingOnly);
+  t.true(isSigningKey(String(first['signingKey'])));
+  t.is(first['wrappedSigningKey'], null);
+  const headers = { ...(await proofHeader(vault, api.caller)), 'If-Match': '*' };
+  const { body: second } = await putKey(
+    api,
+    { ...sharingOnly, wrappedPrivateKey: 'AAAA' },
+    headers,
+  );
+  t.is(second['signingKey'], first['signingKey']);
+  const whole = { ...sharingOnly, signingKey, wrappedSigningKey };
+  t.like((await putKey(api, whole, headers)).body, whole);
+  t.like((await putKey(api, sharingOnly, headers)).body, whole);
+});
+
+test('a signing key is a point of the right order', async (t) => {
+  const api = await createApi(t.context.vault);
+  for (const signingKey of ['', 'AAAA', Buffer.alloc(32).toString('base64')]) {
+    const answer = await putKey(api, { ...newSharingKey(), signingKey });
+    t.is(answer.body.code, 'validation_failed', signingKey);
   }
   t.is((await getKey(api)).status, 404);
 });
