@@ -42,6 +42,7 @@ export async function listReceived(
       'document_shares.user_id as ownerId',
       'document_shares.wrapped_key as wrappedKey',
       'document_shares.permissions',
+      'document_shares.version',
       'document_shares.expires_at as expiresAt',
       'document_shares.created_at as createdAt',
       'document_shares.signature',
@@ -90,7 +91,7 @@ export async function removeReceived(
   return { answer: undefined, events: [{ action: 'share.removed', resource, data: removed }] };
 }
 
-/** Selects the shares whose recipient is the caller, with the current versions of the documents. */
+/** Selects the shares whose recipient is the caller, with the versions that they show. */
 function selectReceived(tx: Tx, caller: Caller) {
   return (
     tx
@@ -99,7 +100,11 @@ function selectReceived(tx: Tx, caller: Caller) {
       .innerJoin('document_versions', (join) =>
         join
           .onRef('document_versions.document_id', '=', 'documents.id')
-          .onRef('document_versions.version', '=', 'documents.version'),
+          .on(
+            'document_versions.version',
+            '=',
+            sql<number>`coalesce(document_shares.version, documents.version)`,
+          ),
       )
       // Row-level security alone would also show the shares that the caller gave.
       .where('document_shares.recipient_user_id', '=', caller.userId)

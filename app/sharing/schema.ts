@@ -25,6 +25,10 @@ const RecipientId = Uuid.describe(
 );
 const documentId = Uuid.describe('Id of the document.');
 const expiresAt = Timestamp.nullable().describe('When the share ends; null for never.');
+const version = z
+  .int()
+  .nullable()
+  .describe('The only version that the recipient may read; null for all of them.');
 const createdAt = Timestamp.describe('When the document was shared.');
 
 const signingKey = Base64Text.describe('Public Ed25519 key: base64 of 32 bytes.');
@@ -87,9 +91,17 @@ export const CreateShare = z
     recipientId: Uuid.optional().describe('From `share-key`; this or `recipientEmail`.'),
     wrappedKey: Base64(maxWrappedBytes)
       .min(1)
-      .describe('The document key, encrypted under the recipient’s public key: base64.'),
+      .describe(
+        'The document’s or the version’s key, encrypted under the recipient’s public key: base64.',
+      ),
     permissions: Permissions,
     expiresAt: Moment.optional().describe('When the share ends. Default: never.'),
+    version: z
+      .int()
+      .min(1)
+      .max(2 ** 31 - 1)
+      .optional()
+      .describe('The only version that the recipient may read. Default: all of them.'),
     signature: Base64(64)
       .length(88)
       .optional()
@@ -105,6 +117,7 @@ export const ShareView = z
     documentId,
     recipientId: RecipientId,
     permissions: Permissions,
+    version,
     expiresAt,
     createdAt,
   })
@@ -129,17 +142,23 @@ const Sharer = z
   })
   .meta({ id: 'Sharer' });
 
-/** A document in its current version, with the wrapped key that its recipient needs. */
+/**
+ * A document in the version that is shared, or else its current one, with the wrapped key that its
+ * recipient needs.
+ */
 export const SharedDocument = z
   .strictObject({
     shareId: Uuid.describe('Id of the share.'),
     documentId,
     ownerId: Uuid.describe('Id of the sharer, by which its recipient may block it.'),
-    wrappedKey: Base64Text.describe('The document key, encrypted for the caller: base64.'),
+    wrappedKey: Base64Text.describe(
+      'The document’s or the version’s key, encrypted for the caller: base64.',
+    ),
     permissions: Permissions,
     encryptedMetadata: Base64Text.describe('Metadata as the owner encrypted it: base64.'),
-    fileHash: Digest.describe('SHA3-256 of the encrypted file of the current version, in hex.'),
+    fileHash: Digest.describe('SHA3-256 of the encrypted file of that version, in hex.'),
     status: DocumentStatus,
+    version,
     expiresAt,
     createdAt,
     signature: Base64Text.nullable().describe('The sharer’s signature; null if there is none.'),

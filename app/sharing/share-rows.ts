@@ -11,24 +11,29 @@ export type ShareRow = Selectable<Schema['document_shares']>;
 /** A share without the wrapped key, which only its recipient needs. */
 type ViewedShare = Pick<
   ShareRow,
-  'id' | 'document_id' | 'recipient_ref' | 'permissions' | 'expires_at' | 'created_at'
+  'id' | 'document_id' | 'recipient_ref' | 'permissions' | 'version' | 'expires_at' | 'created_at'
 >;
 
 /**
  * Locks the row of a document of the caller for the rest of `tx`, so that the document is not
- * deleted meanwhile. Throws not_found.
+ * deleted meanwhile, and returns the number of its newest version. Throws not_found.
  */
-export async function holdDocument(tx: Tx, { userId, tenantId }: Owner, id: string): Promise<void> {
+export async function holdDocument(
+  tx: Tx,
+  { userId, tenantId }: Owner,
+  id: string,
+): Promise<number> {
   takesLock(tx, 'document');
   const held = await tx
     .selectFrom('documents')
-    .select('id')
+    .select('version')
     .where('id', '=', id)
     .where('user_id', '=', userId)
     .where('tenant_id', '=', tenantId)
     .forKeyShare()
     .executeTakeFirst();
   if (held === undefined) throw new AppError('not_found');
+  return held.version;
 }
 
 /** An account, or none, for which a recipient id of a sharer stands. */
@@ -93,7 +98,15 @@ export async function listShares(
   if (document === undefined) throw new AppError('not_found');
   let query = tx
     .selectFrom('document_shares')
-    .select(['id', 'document_id', 'recipient_ref', 'permissions', 'expires_at', 'created_at'])
+    .select([
+      'id',
+      'document_id',
+      'recipient_ref',
+      'permissions',
+      'version',
+      'expires_at',
+      'created_at',
+    ])
     .where('document_id', '=', documentId)
     .where('user_id', '=', caller.userId)
     .where('tenant_id', '=', caller.tenantId)
@@ -109,6 +122,7 @@ export function toView(row: ViewedShare): z.input<typeof ShareView> {
     documentId: row.document_id,
     recipientId: row.recipient_ref,
     permissions: Permissions.parse(row.permissions),
+    version: row.version,
     expiresAt: row.expires_at,
     createdAt: row.created_at,
   };

@@ -76,7 +76,8 @@ export function createSharing({ db, act, recipients, senderBlocks, clock }: Shar
       const isBlocked = await senderBlocks.isBlocked(request.caller, recipientId);
       const shareDocument = async (tx: Tx) => {
         const { caller } = request;
-        await holdDocument(tx, caller, documentId);
+        const newest = await holdDocument(tx, caller, documentId);
+        if ((input.version ?? 1) > newest) throw invalid('version', 'the document has no such one');
         const { userId, fingerprint } = await findRecipient(tx, caller, recipientId);
         const recipient = { id: recipientId, userId: isBlocked ? null : userId };
         const sharer = await selectSharingKey(tx, caller).executeTakeFirst();
@@ -126,7 +127,7 @@ export function createSharing({ db, act, recipients, senderBlocks, clock }: Shar
 
 interface RowInput extends Pick<
   NewShare,
-  'permissions' | 'wrappedKey' | 'expiresAt' | 'signature'
+  'permissions' | 'wrappedKey' | 'expiresAt' | 'version' | 'signature'
 > {
   readonly documentId: string;
   readonly recipient: { readonly id: string; readonly userId: string | null };
@@ -146,6 +147,7 @@ function newRow({ userId, tenantId }: Caller, input: RowInput): ShareRow {
     permissions: input.permissions,
     expires_at: input.expiresAt ?? null,
     created_at: input.now,
+    version: input.version ?? null,
     signature: input.signature ?? null,
     sharer_public_key: input.sharer?.public_key ?? null,
     sharer_signing_key: input.sharer?.signing_key ?? null,
@@ -182,6 +184,7 @@ function sharedEvent(row: ShareRow, recipientFingerprint: string | null) {
       shareId: row.id,
       recipientId: row.recipient_ref,
       recipientFingerprint,
+      version: row.version,
       permissions: row.permissions.join(' '),
       expiresAt: row.expires_at?.toISOString() ?? null,
       signed: row.signature !== null,

@@ -7,9 +7,10 @@ import { padJson, parseJson } from '../bytes/json.ts';
 import { ClientError } from '../errors/client-error.ts';
 import { decryptGcm, deriveGcmKey, encryptGcm } from '../crypto/aes-gcm.ts';
 import {
-  deriveVersionKey,
   unwrapDocumentKey,
+  versionKeyOf,
   wrapDocumentKey,
+  type ReadingKey,
   type VersionName,
 } from '../keys/document-key.ts';
 import { FileHash } from './fields.ts';
@@ -65,7 +66,7 @@ export async function encryptMetadata(
   assertReadable(Metadata, metadata);
   const wrappedKey = await wrapDocumentKey(masterKey, place.documentId, documentKey);
   const header = encodeHeader(place, wrappedKey);
-  const key = await deriveMetadataKey(documentKey, place);
+  const key = await deriveMetadataKey({ documentKey }, place);
   const json = utf8ToBytes(JSON.stringify(metadata));
   const length = Math.ceil(json.length / paddingBytes) * paddingBytes;
   return encodeBase64(concatBytes(header, await encryptGcm(key, padJson(json, length), header)));
@@ -97,24 +98,24 @@ export async function decryptMetadata(
   try {
     const { place, wrappedKey } = decoded;
     const documentKey = await unwrapDocumentKey(masterKey, place.documentId, wrappedKey);
-    return { documentKey, place, metadata: await decryptText(documentKey, decoded) };
+    return { documentKey, place, metadata: await decryptText({ documentKey }, decoded) };
   } catch (cause) {
     throw new ClientError('invalid_metadata', { cause });
   }
 }
 
 /**
- * Decrypts metadata with the document key, as the recipient of a share does. Throws what
- * `decryptMetadata` throws.
+ * Decrypts metadata with the key of the document or the version, as the recipient of a share does.
+ * Throws what `decryptMetadata` throws.
  */
 export async function openMetadata(
-  documentKey: Bytes,
+  key: ReadingKey,
   expected: ExpectedPlace,
   encryptedMetadata: string,
 ): Promise<PlacedMetadata> {
   const decoded = decodeExpected(expected, encryptedMetadata);
   try {
-    return { place: decoded.place, metadata: await decryptText(documentKey, decoded) };
+    return { place: decoded.place, metadata: await decryptText(key, decoded) };
   } catch (cause) {
     throw new ClientError('invalid_metadata', { cause });
   }
@@ -142,13 +143,13 @@ function decode(encryptedMetadata: string): EncodedMetadata {
 }
 
 async function decryptText(
-  documentKey: Bytes,
+  key: ReadingKey,
   { place, header, sealed }: EncodedMetadata,
 ): Promise<Metadata> {
-  const key = await deriveMetadataKey(documentKey, place);
-  return Metadata.parse(parseJson(await decryptGcm(key, sealed, header)));
+  const metadataKey = await deriveMetadataKey(key, place);
+  return Metadata.parse(parseJson(await decryptGcm(metadataKey, sealed, header)));
 }
 
-async function deriveMetadataKey(documentKey: Bytes, name: VersionName) {
-  return deriveGcmKey(await deriveVersionKey(documentKey, name), metadataLabel);
+async function deriveMetadataKey(key: ReadingKey, name: VersionName) {
+  return deriveGcmKey(await versionKeyOf(key, name), metadataLabel);
 }

@@ -1,7 +1,7 @@
 import { ClientError } from '../errors/client-error.ts';
 import type { Bytes } from '../bytes/bytes.ts';
 import type { StoredFile } from '../files/stored-file.ts';
-import { deriveFileKey } from '../keys/document-key.ts';
+import { deriveFileKey, type ReadingKey } from '../keys/document-key.ts';
 import { openWithAny, type MasterKeys } from '../keys/master-keys.ts';
 import type { Document, Documents } from './documents.ts';
 import { decryptMetadata, hashMetadata, openMetadata, type PlacedMetadata } from './metadata.ts';
@@ -37,7 +37,7 @@ export async function openDocument(
     decryptMetadata(masterKey, { documentId }, encryptedMetadata),
   );
   if (metadata.fileHash !== fileHash) throw new ClientError('metadata_mismatch');
-  const fileKey = await deriveFileKey(documentKey, place);
+  const fileKey = await deriveFileKey({ documentKey }, place);
   const file = { documentId, version: place.version, fileKey, fileHash };
   return { ...file, documentKey, document, etag, encryptedMetadata, metadata, place };
 }
@@ -62,25 +62,27 @@ export async function openVersion(
  */
 export async function openVersionOf(
   { documents }: { readonly documents: Documents },
-  current: OpenedVersion & { readonly documentKey: Bytes },
+  current: OpenedVersion & ReadingKey,
   version: number,
 ): Promise<OpenedVersion> {
-  const { documentId, documentKey } = current;
+  const { documentId } = current;
   if (version === current.version) return current;
-  if (version > current.version) throw new ClientError('version_not_found');
+  if (version > current.version || 'versionKey' in current) {
+    throw new ClientError('version_not_found');
+  }
   let { place: next } = current;
   for await (const listed of documents.versions(documentId)) {
     const { encryptedMetadata, fileHash } = listed;
     // A version may have been added since the document was read.
     if (listed.version >= next.version) continue;
     const name = { documentId, version: next.version - 1 };
-    const { metadata, place } = await openMetadata(documentKey, name, encryptedMetadata);
+    const { metadata, place } = await openMetadata(current, name, encryptedMetadata);
     if (hashMetadata(encryptedMetadata) !== next.previous) {
       throw new ClientError('history_mismatch');
     }
     if (metadata.fileHash !== fileHash) throw new ClientError('metadata_mismatch');
     if (place.version === version) {
-      const fileKey = await deriveFileKey(documentKey, place);
+      const fileKey = await deriveFileKey(current, place);
       return { documentId, version, fileKey, fileHash, encryptedMetadata, metadata, place };
     }
     next = place;

@@ -17,6 +17,12 @@ export interface VersionName {
 }
 
 /**
+ * A key by which somebody reads a document: the key of the document, from which those of all
+ * versions derive, or the key of one version.
+ */
+export type ReadingKey = { readonly documentKey: Bytes } | { readonly versionKey: Bytes };
+
+/**
  * Creates the key of a document, 32 bytes. The keys of all versions of the document are derived
  * from it, and a share passes it to the recipient.
  */
@@ -50,14 +56,27 @@ export function deriveVersionKey(
   documentKey: Bytes,
   { documentId, version }: VersionName,
 ): Promise<Bytes> {
-  const number = new Uint8Array(4);
-  new DataView(number.buffer).setUint32(0, version);
-  return deriveKey(documentKey, versionLabel, concatBytes(encodeId(documentId), number));
+  return deriveKey(documentKey, versionLabel, encodeVersion({ documentId, version }));
+}
+
+/**
+ * Returns the key of one version. The key of another version than `name` is returned as it is, and
+ * opens nothing of `name`.
+ */
+export async function versionKeyOf(key: ReadingKey, name: VersionName): Promise<Bytes> {
+  return 'versionKey' in key ? key.versionKey : deriveVersionKey(key.documentKey, name);
 }
 
 /** Derives the key of the file of one version. */
-export async function deriveFileKey(documentKey: Bytes, name: VersionName): Promise<Bytes> {
-  return deriveKey(await deriveVersionKey(documentKey, name), fileLabel);
+export async function deriveFileKey(key: ReadingKey, name: VersionName): Promise<Bytes> {
+  return deriveKey(await versionKeyOf(key, name), fileLabel);
+}
+
+/** Encodes the id of a document, 36 characters, and the number of a version, big-endian. */
+export function encodeVersion({ documentId, version }: VersionName): Bytes {
+  const number = new Uint8Array(4);
+  new DataView(number.buffer).setUint32(0, version);
+  return concatBytes(encodeId(documentId), number);
 }
 
 function deriveWrappingKey(masterKey: Bytes, documentId: string): Promise<Bytes> {

@@ -1,22 +1,23 @@
 import { z } from 'zod';
 import { decodeBase64 } from '../bytes/base64.ts';
-import type { Bytes } from '../bytes/bytes.ts';
 import { Key } from '../crypto/key.ts';
-import { ClientError } from '../errors/client-error.ts';
+import { ClientError, type ClientErrorCode } from '../errors/client-error.ts';
 import { DocumentStatus, FileHash } from '../documents/fields.ts';
 import { openMetadata, type PlacedMetadata } from '../documents/metadata.ts';
 import type { StoredFile } from '../files/stored-file.ts';
 import { fingerprintOf, type Identity } from '../identity/identity.ts';
-import { deriveFileKey } from '../keys/document-key.ts';
+import { deriveFileKey, type ReadingKey } from '../keys/document-key.ts';
 import { isShareSignedBy } from './share-signature.ts';
-import { openDocumentKey } from './wrap.ts';
+import { openDocumentKey, openVersionKey } from './wrap.ts';
 
 /** A document that another user shares with this user, as the vault returns it. */
 export const ReceivedShare = z.object({
   shareId: z.uuid(),
   documentId: z.uuid(),
   ownerId: z.uuid(),
-  /** The document key, sealed for this user's sharing key; base64 of 80 bytes. */
+  /** The only version that is shared; null for all. */
+  version: z.int().positive().nullable(),
+  /** The key of document or version, sealed for this user's sharing key; base64 of 80 bytes. */
   wrappedKey: z.string(),
   permissions: z.array(z.string()),
   /** Base64, for `openMetadata`. */
@@ -35,9 +36,8 @@ export type ReceivedShare = z.output<typeof ReceivedShare>;
 /** A share that was opened. Pass it to `downloadFile` to download the file. */
 export type OpenedShare = ReceivedShare &
   StoredFile &
-  PlacedMetadata & {
-    /** The key of the document, 32 bytes. */
-    readonly documentKey: Bytes;
+  PlacedMetadata &
+  ReadingKey & {
     /**
      * The fingerprint of the identity that signed the share, 32 hex digits; undefined if nobody
      * did, so that `ownerId` is the vault's word alone.
@@ -46,21 +46,21 @@ export type OpenedShare = ReceivedShare &
   };
 
 /**
- * Decrypts the document key and the metadata of a share, and verifies who signed it. Throws
- * invalid_share if the share was made for another identity or document, is damaged or has a wrong
- * signature, document_mismatch if the metadata is of another document, and metadata_mismatch if it
- * describes another file.
+ * Decrypts the key and the metadata of a share, and verifies who signed it. Throws invalid_share if
+ * the share was made for another identity, document or version, is damaged or has a wrong
+ * signature, document_mismatch or version_mismatch if the metadata is of another place, and
+ * metadata_mismatch if it describes another file.
  */
 export async function openShare(recipient: Identity, share: ReceivedShare): Promise<OpenedShare> {
   const sharerFingerprint = findSigner(recipient, share);
-  const { documentKey, metadata, place } = await decryptShare(recipient, share);
+  const { key, metadata, place } = await decryptShare(recipient, share);
   if (metadata.fileHash !== share.fileHash) throw new ClientError('metadata_mismatch');
-  const fileKey = await deriveFileKey(documentKey, place);
+  const fileKey = await deriveFileKey(key, place);
   return {
     ...share,
+    ...key,
     version: place.version,
     fileKey,
-    documentKey,
     metadata,
     place,
     sharerFingerprint,
@@ -72,23 +72,31 @@ export async function openShare(recipient: Identity, share: ReceivedShare): Prom
  * invalid_share for a wrong signature.
  */
 function findSigner(recipient: Identity, share: ReceivedShare): string | undefined {
-  const { documentId, signature, sharer } = share;
+  const { documentId, version, signature, sharer } = share;
   if (signature === null) return undefined;
   const wrappedKey = decodeBase64(share.wrappedKey);
-  const signed = { documentId, recipient, wrappedKey, signature };
+  const signed = { documentId, version, recipient, wrappedKey, signature };
   if (sharer === null || !isShareSignedBy(sharer, signed)) throw new ClientError('invalid_share');
   return fingerprintOf(sharer);
 }
 
+/** Codes of errors that say of which other place the metadata is. */
+const elsewhere: ReadonlySet<ClientErrorCode> = new Set(['document_mismatch', 'version_mismatch']);
+
 async function decryptShare(
   { privateKey }: Identity,
-  { documentId, wrappedKey, encryptedMetadata }: ReceivedShare,
-): Promise<Pick<OpenedShare, 'documentKey' | 'metadata' | 'place'>> {
+  { documentId, version, wrappedKey, encryptedMetadata }: ReceivedShare,
+): Promise<PlacedMetadata & { readonly key: ReadingKey }> {
+  const sealed = decodeBase64(wrappedKey);
   try {
-    const documentKey = await openDocumentKey(privateKey, documentId, decodeBase64(wrappedKey));
-    return { documentKey, ...(await openMetadata(documentKey, { documentId }, encryptedMetadata)) };
+    const key =
+      version === null
+        ? { documentKey: await openDocumentKey(privateKey, documentId, sealed) }
+        : { versionKey: await openVersionKey(privateKey, { documentId, version }, sealed) };
+    const expected = { documentId, version: version ?? undefined };
+    return { key, ...(await openMetadata(key, expected, encryptedMetadata)) };
   } catch (cause) {
-    if (cause instanceof ClientError && cause.code === 'document_mismatch') throw cause;
+    if (cause instanceof ClientError && elsewhere.has(cause.code)) throw cause;
     throw new ClientError('invalid_share', { cause });
   }
 }

@@ -5,18 +5,19 @@ import { ClientError } from '../errors/client-error.ts';
 import type { Documents } from '../documents/documents.ts';
 import { documentPath } from '../documents/fields.ts';
 import type { Metadata } from '../documents/metadata.ts';
-import { openDocument } from '../documents/open-document.ts';
+import { openDocument, openVersionOf, type OpenedDocument } from '../documents/open-document.ts';
 import type { FreshProof } from '../http/fresh-proof.ts';
 import type { Http } from '../http/http.ts';
 import { listPages } from '../http/pages.ts';
+import { deriveVersionKey } from '../keys/document-key.ts';
 import type { MasterKeys } from '../keys/master-keys.ts';
 import { normalizeEmail } from '../login/email.ts';
 import type { Identities } from '../identity/identities.ts';
-import { fingerprintOf, type Identity } from '../identity/identity.ts';
+import { fingerprintOf, type Identity, type PublicIdentity } from '../identity/identity.ts';
 import { IdentityError } from '../identity/identity-error.ts';
 import { openShare, ReceivedShare, type OpenedShare } from './received.ts';
 import { signShare } from './share-signature.ts';
-import { sealDocumentKey } from './wrap.ts';
+import { sealDocumentKey, sealVersionKey } from './wrap.ts';
 
 const RecipientKey = z.object({ recipientId: z.uuid(), publicKey: Key, signingKey: Key });
 
@@ -29,6 +30,8 @@ const Share = z.object({
    */
   recipientId: z.uuid(),
   permissions: z.array(z.string()),
+  /** The only version that the recipient may read; null for all. */
+  version: z.int().nullable(),
   expiresAt: z.iso.datetime().nullable(),
   createdAt: z.iso.datetime(),
 });
@@ -52,6 +55,8 @@ interface ConfirmedKey {
 export type ShareOptions = (ExpectedKey | ConfirmedKey) & {
   /** Time at which the share ends. By default it does not end. */
   readonly expiresAt?: Date;
+  /** The only version that the recipient gets the key of. By default it is the document's. */
+  readonly version?: number;
 };
 
 /**
@@ -82,7 +87,7 @@ export interface Sharing {
    * shows whether that user exists and whether the vault returned the keys of that user. Nobody can
    * open a share that was made before the recipient's first login: call `unshare` and share again.
    * Throws IdentityError if the keys have another fingerprint than the expected one, ClientError
-   * recipient_refused if `confirm` resolves with false, what `openDocument` throws, and VaultError
+   * recipient_refused if `confirm` resolves with false, what `openVersion` throws, and VaultError
    * 404 not_found or 409 share_exists.
    */
   shareDocument(
@@ -143,13 +148,14 @@ export function createSharing({
   async function shareDocument(
     documentId: string,
     email: string,
-    { expiresAt, ...known }: ShareOptions,
+    { expiresAt, version, ...known }: ShareOptions,
   ): Promise<Share & { readonly fingerprint: string }> {
     const owned = { id: documentId, ...(await openMasterKeys()) };
-    const { documentKey, metadata } = await openDocument({ documents }, owned);
+    const opened = await openDocument({ documents }, owned);
+    const { metadata } = await openVersionOf({ documents }, opened, version ?? opened.version);
     const { recipientId, recipient, fingerprint } = await findRecipient(email);
     await assertConfirmed(known, fingerprint, metadata);
-    const wrappedKey = await sealDocumentKey(recipient.publicKey, documentId, documentKey);
+    const wrappedKey = await sealFor(recipient, opened, version);
     const identity = await identities.open();
     const share = await http.json(Share, {
       method: 'POST',
@@ -159,7 +165,13 @@ export function createSharing({
         recipientId,
         wrappedKey: encodeBase64(wrappedKey),
         permissions: ['read'],
-        signature: signShare(identity, { documentId, recipient, wrappedKey }),
+        signature: signShare(identity, {
+          documentId,
+          version: version ?? null,
+          recipient,
+          wrappedKey,
+        }),
+        ...(version === undefined ? {} : { version }),
         ...(expiresAt === undefined ? {} : { expiresAt: expiresAt.toISOString() }),
       },
     });
@@ -206,6 +218,17 @@ export function createSharing({
       await http.send({ method: 'DELETE', path });
     },
   };
+}
+
+/** Seals the key of a document for a recipient, or with `version` that version's key alone. */
+async function sealFor(
+  { publicKey }: PublicIdentity,
+  { documentId, documentKey }: OpenedDocument,
+  version: number | undefined,
+) {
+  if (version === undefined) return sealDocumentKey(publicKey, documentId, documentKey);
+  const name = { documentId, version };
+  return sealVersionKey(publicKey, name, await deriveVersionKey(documentKey, name));
 }
 
 async function assertConfirmed(

@@ -1,8 +1,10 @@
-import { utf8ToBytes } from '@noble/hashes/utils.js';
+import { concatBytes, utf8ToBytes } from '@noble/hashes/utils.js';
 import type { Bytes } from '../bytes/bytes.ts';
 import { openSealed, sealTo } from '../crypto/hpke.ts';
+import { encodeVersion, type VersionName } from '../keys/document-key.ts';
 
 const shareLabel = 'Service_Document_Share_v1';
+const versionLabel = 'Service_Version_Share_v1';
 
 /**
  * Encrypts a document key for the owner of a sharing key and binds it to the document; resolves
@@ -25,6 +27,28 @@ export function openDocumentKey(
   wrappedKey: Bytes,
 ): Promise<Bytes> {
   return openSealed(privateKey, infoOf(documentId), wrappedKey);
+}
+
+/** Encrypts the key of one version as `sealDocumentKey` does, and binds it to the version. */
+export function sealVersionKey(
+  publicKey: Bytes,
+  name: VersionName,
+  versionKey: Bytes,
+): Promise<Bytes> {
+  return sealTo(publicKey, infoOfVersion(name), versionKey);
+}
+
+/** Opens a sealed version key. Throws as `openDocumentKey` does, and for another version. */
+export function openVersionKey(
+  privateKey: Bytes,
+  name: VersionName,
+  wrappedKey: Bytes,
+): Promise<Bytes> {
+  return openSealed(privateKey, infoOfVersion(name), wrappedKey);
+}
+
+function infoOfVersion(name: VersionName): Bytes {
+  return concatBytes(utf8ToBytes(versionLabel), encodeVersion(name));
 }
 
 function infoOf(documentId: string): Bytes {

@@ -56,7 +56,7 @@ export async function openSavedUpload(
       (await openWithAny(keys, (masterKey) =>
         unwrapDocumentKey(masterKey, start.documentId, wrapped),
       ));
-    const fileKey = await deriveFileKey(documentKey, start);
+    const fileKey = await deriveFileKey({ documentKey }, start);
     const header = parseFileHeader(decodeBase64(start.header));
     await verifyCommitment(fileKey, header);
     return { ...state, digests: new Map(state.digests), documentKey, fileKey, header };

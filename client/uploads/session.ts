@@ -25,7 +25,7 @@ export async function beginUpload(
     version: 1,
     documentKey: createDocumentKey(),
   };
-  const fileKey = await deriveFileKey(documentKey, name);
+  const fileKey = await deriveFileKey({ documentKey }, name);
   const header = await createFileHeader(fileKey);
   const start: StartRecord = {
     type: 'start',

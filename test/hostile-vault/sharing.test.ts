@@ -1,9 +1,11 @@
 import anyTest, { type TestFn } from 'ava';
 import { decodeBase64, encodeBase64 } from '../../client/bytes/base64.ts';
+import { addVersion } from '../../client/documents/add-version.ts';
+import { openDocument } from '../../client/documents/open-document.ts';
 import { createIdentity } from '../../client/identity/identity.ts';
 import { wrapPrivateKey, wrapSigningSeed } from '../../client/identity/wrap.ts';
 import { signShare } from '../../client/sharing/share-signature.ts';
-import { storeBytes } from '../support/client/stored.ts';
+import { sourceOf, storeBytes } from '../support/client/stored.ts';
 import { assertCaught, createVictim, type Victim } from './liar.ts';
 
 type Json = Record<string, unknown>;
@@ -95,7 +97,7 @@ test.serial('a share in the name of a friend, signed by a stranger’s keys', as
         signingKey: decodeBase64(signingKey),
       };
       const documentId = String(each['documentId']);
-      const signature = signShare(stranger, { documentId, recipient, wrappedKey });
+      const signature = signShare(stranger, { documentId, version: null, recipient, wrappedKey });
       return { ...each, signature, sharer: publicOf(stranger) };
     }),
   );
@@ -127,6 +129,31 @@ test.serial('a share that was made for somebody else', async (t) => {
   t.is(forFriend.length, 1);
   victim.lie(received, () => forFriend);
   await assertCaught(t, victim.session.openShared(id), 'invalid_share');
+});
+
+test.serial('a share of one version in place of another version, or of all', async (t) => {
+  const { friend, victim, victimsKey } = t.context;
+  const { document } = await storeBytes(friend, 100, { name: 'first' });
+  const owned = { id: document.id, masterKey: friend.masterKey };
+  const source = sourceOf(new Uint8Array(50));
+  await addVersion(friend.tools, { ...owned, source, name: 'second' });
+  const { email } = victim.credentials;
+  const options = { ...victimsKey, version: 1 };
+  const share = await friend.session.shareDocument(document.id, email, options);
+  t.is((await victim.session.openShared(share.id)).metadata.name, 'first');
+  for (const version of [2, null]) {
+    victim.lie(received, (body) => body.map((each) => ({ ...each, version })));
+    await assertCaught(t, victim.session.openShared(share.id), 'invalid_share');
+    victim.lie(received, (body) => body.map((each) => ({ ...each, signature: null })));
+    await assertCaught(t, victim.session.openShared(share.id), 'invalid_share');
+    victim.tellTruth();
+  }
+  const { document: second } = await openDocument(friend.tools, owned);
+  const { encryptedMetadata, fileHash } = second;
+  victim.lie(received, (body) =>
+    body.map((each) => ({ ...each, encryptedMetadata, fileHash, signature: null })),
+  );
+  await assertCaught(t, victim.session.openShared(share.id), 'version_mismatch');
 });
 
 for (const member of ['publicKey', 'signingKey'] as const) {

@@ -79,7 +79,7 @@ class Vectors(unittest.TestCase):
         self.assertEqual(sharing.fingerprint(public_key, signing_key), vector["fingerprint"])
         wrapped = decode(vector["wrappedKey"])
         recipient = sharing.identity_hash(public_key, signing_key)
-        message = sharing.share_message(vector["documentId"], recipient, wrapped)
+        message = sharing.share_message(vector["documentId"], 0, recipient, wrapped)
         signature = decode(vector["signature"])
         self.assertEqual(sharing.sign_share(seed, message), signature)
         self.assertTrue(sharing.is_signed(signing_key, signature, message))
@@ -88,6 +88,13 @@ class Vectors(unittest.TestCase):
         self.assertEqual(opened.hex(), vector["documentKey"])
         with self.assertRaises(InvalidTag):
             sharing.open_document_key(private_key, vector["documentId"][::-1], wrapped)
+        version, only = vector["version"], decode(vector["wrappedVersionKey"])
+        key = sharing.open_version_key(private_key, vector["documentId"], version, only)
+        self.assertEqual(key.hex(), vector["versionKey"])
+        with self.assertRaises(InvalidTag):
+            sharing.open_version_key(private_key, vector["documentId"], version + 1, only)
+        message = sharing.share_message(vector["documentId"], version, recipient, only)
+        self.assertEqual(sharing.sign_share(seed, message), decode(vector["versionSignature"]))
 
     def test_recovery_words(self) -> None:
         vector = load("rekey.json")["recovery"]

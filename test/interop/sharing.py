@@ -12,7 +12,8 @@ from key_wrap import unwrap_key, derive_key
 
 WRAP_LABEL = "Service_Sharing_Key_Wrap_v1"
 SIGNING_WRAP_LABEL = "Service_Signing_Key_Wrap_v1"
-SHARE_LABEL = "Service_Document_Share_v1"
+SHARE_LABEL = b"Service_Document_Share_v1"
+VERSION_LABEL = b"Service_Version_Share_v1"
 SIGNATURE_LABEL = b"Service_Share_Signature_v1\x00"
 FINGERPRINT_LABEL = b"Service_Identity_Fingerprint_v1\x00"
 ENC_BYTES = 32
@@ -40,9 +41,13 @@ def signing_key_of(seed: bytes) -> bytes:
     return Ed25519PrivateKey.from_private_bytes(seed).public_key().public_bytes_raw()
 
 
-def share_message(document_id: str, recipient: bytes, wrapped_key: bytes) -> bytes:
-    """Returns what a sharer signs. recipient: the hash of the recipient's identity."""
-    return SIGNATURE_LABEL + document_id.encode() + recipient + wrapped_key
+def encode_version(document_id: str, version: int) -> bytes:
+    return document_id.encode() + version.to_bytes(4, "big")
+
+
+def share_message(document_id: str, version: int, recipient: bytes, wrapped_key: bytes) -> bytes:
+    """Returns what a sharer signs. recipient: the hash of the recipient's identity. version: 0 for all."""
+    return SIGNATURE_LABEL + encode_version(document_id, version) + recipient + wrapped_key
 
 
 def sign_share(seed: bytes, message: bytes) -> bytes:
@@ -63,13 +68,21 @@ def public_key_of(private_key: bytes) -> bytes:
 
 def open_document_key(private_key: bytes, document_id: str, wrapped_key: bytes) -> bytes:
     """Opens a document key. Raises InvalidTag for another recipient or document."""
+    return open_sealed(private_key, SHARE_LABEL + document_id.encode(), wrapped_key)
+
+
+def open_version_key(private_key: bytes, document_id: str, version: int, wrapped_key: bytes) -> bytes:
+    """Opens the key of one version. Raises InvalidTag for another recipient, document or version."""
+    return open_sealed(private_key, VERSION_LABEL + encode_version(document_id, version), wrapped_key)
+
+
+def open_sealed(private_key: bytes, info: bytes, wrapped_key: bytes) -> bytes:
     enc, ciphertext = wrapped_key[:ENC_BYTES], wrapped_key[ENC_BYTES:]
     sender = X25519PublicKey.from_public_bytes(enc)
     secret = X25519PrivateKey.from_private_bytes(private_key).exchange(sender)
     context = enc + public_key_of(private_key)
     prk = labeled_extract(KEM_SUITE, b"", b"eae_prk", secret)
     shared_secret = labeled_expand(KEM_SUITE, prk, b"shared_secret", context, 32)
-    info = (SHARE_LABEL + document_id).encode()
     schedule = (
         b"\0"
         + labeled_extract(SUITE, b"", b"psk_id_hash", b"")

@@ -1,11 +1,15 @@
 import anyTest from 'ava';
 import { decodeBase64, encodeBase64 } from '../../client/bytes/base64.ts';
 import { createKeyPair } from '../../client/crypto/hpke.ts';
+import { addVersion } from '../../client/documents/add-version.ts';
+import type { Metadata } from '../../client/documents/metadata.ts';
+import { openVersionOf } from '../../client/documents/open-document.ts';
 import { downloadFile } from '../../client/downloads/download.ts';
 import { blobSource } from '../../client/files/byte-source.ts';
 import { IdentityError } from '../../client/identity/identity-error.ts';
 import { createNodeFileHash } from '../../client/node/file-hash.ts';
 import { collect } from '../support/client/collect.ts';
+import { toolsOf } from '../support/client/stored.ts';
 import { connect, createUser } from '../support/client/user.ts';
 import { startReadyVault } from '../support/vault/vault.ts';
 import { createTamperedLine } from './tampering.ts';
@@ -51,6 +55,27 @@ test('a shared document opens for its recipient with the owner’s key', async (
   const { http } = recipient.session;
   const bytes = await collect(downloadFile({ http, createFileHash: createNodeFileHash }, opened));
   t.is(new TextDecoder().decode(bytes), `what was agreed, number ${stored}`);
+});
+
+test('a share of one version opens this version and no other', async (t) => {
+  const { id } = await storeEvidence();
+  const { session, masterKey } = owner;
+  const source = blobSource(new Blob(['second']));
+  await addVersion(toolsOf(session), { id, masterKey, source, name: 'second' });
+  const names: string[] = [];
+  const confirm = (_shown: string, { name }: Metadata) => names.push(name) > 0;
+  const refused = session.shareDocument(id, email, { fingerprint, version: 3 });
+  await t.throwsAsync(refused, { code: 'version_not_found' });
+  const share = await session.shareDocument(id, email, { confirm, version: 1 });
+  t.is(share.version, 1);
+  const opened = await recipient.session.openShared(share.id);
+  t.is(opened.version, 1);
+  t.deepEqual(names, [opened.metadata.name]);
+  const tools = toolsOf(recipient.session);
+  const bytes = await collect(downloadFile(tools, opened));
+  t.is(new TextDecoder().decode(bytes), `what was agreed, number ${stored}`);
+  t.is((await openVersionOf(tools, opened, 1)).fileHash, opened.fileHash);
+  await t.throwsAsync(openVersionOf(tools, opened, 2), { code: 'version_not_found' });
 });
 
 test('an ended share opens nothing, and the document can be shared again', async (t) => {

@@ -138,6 +138,7 @@ test('a recipient lists and opens what is shared, and nobody else does', async (
       encryptedMetadata: metadata,
       fileHash: document.fileHash,
       status: 'PENDING',
+      version: null,
       expiresAt: null,
       createdAt: undefined,
       signature: null,

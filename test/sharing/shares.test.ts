@@ -61,6 +61,7 @@ test('a share is returned and listed alike for known and unknown recipients', as
     'id',
     'permissions',
     'recipientId',
+    'version',
   ]);
   t.deepEqual((await list(api, id)).body, answers.map(({ body }) => body).toReversed());
 });

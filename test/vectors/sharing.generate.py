@@ -23,14 +23,15 @@ DOCUMENT_KEY = sha256(b"document key").digest()
 RECIPIENT_KEY = sha256(b"private key of the recipient").digest()
 SIGNING_SEED = sha256(b"private signing key").digest()
 EPHEMERAL_KEY = sha256(b"ephemeral private key").digest()
+VERSION = 2
 DOCUMENT_ID = "01890a5d-ab72-7c08-9d4e-1e8f6b2a9c35"
 
 KEM_ID = b"KEM" + bytes.fromhex("0020")
 HPKE_ID = b"HPKE" + bytes.fromhex("0020" "0001" "0002")
 
 
-def derive(key: bytes, label: str) -> bytes:
-    return HKDF(algorithm=SHA256(), length=32, salt=b"", info=label.encode()).derive(key)
+def derive(key: bytes, label: str, salt: bytes = b"") -> bytes:
+    return HKDF(algorithm=SHA256(), length=32, salt=salt, info=label.encode()).derive(key)
 
 
 def labeled_extract(suite: bytes, salt: bytes, label: bytes, ikm: bytes) -> bytes:
@@ -71,7 +72,13 @@ def sharing_vector() -> dict:
     signing_wrap = derive(MASTER_KEY, "Service_Signing_Key_Wrap_v1")
     label = b"Service_Identity_Fingerprint_v1\x00"
     recipient = sha3_256(label + public_key + signing_key).digest()
-    statement = b"Service_Share_Signature_v1\x00" + DOCUMENT_ID.encode() + recipient + wrapped
+    whole, only = (DOCUMENT_ID.encode() + n.to_bytes(4, "big") for n in (0, VERSION))
+    statement = b"Service_Share_Signature_v1\x00" + whole + recipient + wrapped
+    version_key = derive(DOCUMENT_KEY, "Service_Version_Key_v1", only)
+    version_info = b"Service_Version_Share_v1" + only
+    wrapped_version = hpke_seal(public_key, EPHEMERAL_KEY, version_info, version_key)
+    assert suite.decrypt(wrapped_version, private, version_info) == version_key
+    version_statement = b"Service_Share_Signature_v1\x00" + only + recipient + wrapped_version
     return {
         "masterKey": MASTER_KEY.hex(),
         "privateKey": RECIPIENT_KEY.hex(),
@@ -85,6 +92,10 @@ def sharing_vector() -> dict:
         "documentKey": DOCUMENT_KEY.hex(),
         "wrappedKey": b64encode(wrapped).decode(),
         "signature": b64encode(signer.sign(statement)).decode(),
+        "version": VERSION,
+        "versionKey": version_key.hex(),
+        "wrappedVersionKey": b64encode(wrapped_version).decode(),
+        "versionSignature": b64encode(signer.sign(version_statement)).decode(),
     }
 
 

@@ -73,11 +73,12 @@ export const documentEvents = {
       shareId: Text,
       recipientId: Text,
       recipientFingerprint: Text.nullable(),
+      version: Count.nullable(),
       permissions: Text,
       expiresAt: Text.nullable(),
       signed: z.boolean(),
     }),
-    note: '`recipientFingerprint` is of the keys that the sharer was shown',
+    note: '`recipientFingerprint` is what the sharer was shown; no `version` means all of them',
   },
   'document.unshared': {
     resource: 'document',

@@ -40,6 +40,8 @@ interface EntriesPage {
   readonly after?: number | undefined;
   /** Restricts the page to entries of one action. */
   readonly action?: string | undefined;
+  /** Restricts the page to entries that name this version of a document. */
+  readonly version?: number | undefined;
 }
 
 export type StoredProofs = ReturnType<typeof createStoredProofs>;
@@ -154,20 +156,24 @@ export function createStoredProofs({ db, registry }: StoredProofsOptions) {
   };
 }
 
+/** The version of a document that the text of an entry names. */
+const namedVersion = sql<number>`(canonical::jsonb -> 'data' ->> 'version')::int`;
+
 /** Selects entries of a resource in the order of their numbers, with the sizes of their texts. */
 function selectOfResource(
   tx: Tx,
   caller: Caller,
   { type, id }: Resource,
-  { after = 0, limit, action }: EntriesPage,
+  { after = 0, limit, action, version }: EntriesPage,
 ) {
-  const found = selectReadable(tx, caller)
+  let found = selectReadable(tx, caller)
     .select(['id', 'action', 'seq', textBytes.as('bytes')])
     .where('resource_type', '=', type)
     .where('resource_id', '=', id)
     .where('seq', '>', after)
     .orderBy('seq')
     .limit(limit);
+  if (version !== undefined) found = found.where(namedVersion, '=', version);
   return action === undefined ? found : found.where('action', '=', action);
 }
 

@@ -91,12 +91,18 @@ export function isRecipient(table: string): string {
 
 /**
  * Returns the policy that lets a recipient read the rows of a document that is shared by a sender
- * whom the recipient does not block. The policy cannot recurse: the policies for reading
- * document_shares and sender_blocks query no other table.
+ * whom the recipient does not block, with `version` only those of a version that is shared. The
+ * policy cannot recurse: the policies for reading document_shares and sender_blocks query no other
+ * table.
  */
-export function sharedWithCaller(table: string, column: string): PolicyDef {
-  const condition = `document_shares.document_id = ${table}.${column}`;
-  const isReceived = `${condition} and ${isRecipient('document_shares')}`;
+export function sharedWithCaller(table: string, column: string, version?: string): PolicyDef {
+  const isOfVersion = `document_shares.version = ${table}.${version}`;
+  const conditions = [
+    `document_shares.document_id = ${table}.${column}`,
+    ...(version === undefined ? [] : [`(document_shares.version is null or ${isOfVersion})`]),
+    isRecipient('document_shares'),
+  ];
+  const isReceived = conditions.join(' and ');
   const isShared = `exists (select 1 from document_shares where ${isReceived} and ${isNotBlocked})`;
   return { name: `${table}_shared`, command: 'select', roles: ['probatio_app'], using: isShared };
 }

@@ -2,7 +2,8 @@ import { Migration } from '@mikro-orm/migrations';
 
 /**
  * Adds the signing keys of users, and what shares and their recipients keep of keys: a share the
- * sharer's signature and keys, a recipient id the fingerprint that its sharer was shown.
+ * sharer's signature and keys, a recipient id the fingerprint that its sharer was shown. Lets a
+ * share be of one version.
  */
 export class Migration0035Identities extends Migration {
   override up(): void {
@@ -42,7 +43,21 @@ alter table replaced_keys add constraint replaced_keys_pair check (
 
 alter table share_recipients add fingerprint text null;
 alter table document_shares
+  add version int null,
   add signature text null,
   add sharer_public_key text null,
   add sharer_signing_key text null;
+
+drop policy document_versions_shared on document_versions;
+create policy document_versions_shared on document_versions for select to probatio_app
+  using (exists (select 1 from document_shares
+    where document_shares.document_id = document_versions.document_id
+    and (document_shares.version is null or document_shares.version = document_versions.version)
+    and document_shares.recipient_user_id = nullif(current_setting('app.user_id', true), '')::uuid
+    and document_shares.tenant_id = current_setting('app.tenant_id', true)
+    and (document_shares.expires_at is null or document_shares.expires_at > now())
+    and not exists (select 1 from sender_blocks
+      where sender_blocks.user_id = document_shares.recipient_user_id
+      and sender_blocks.tenant_id = document_shares.tenant_id
+      and sender_blocks.sender_id = document_shares.user_id)));
 `;

@@ -45,7 +45,7 @@ export const DocumentVersion = defineEntity({
   rowLevelSecurity: 'force',
   policies: [
     ...ownedUnder('document_versions', 'document_id', 'documents'),
-    sharedWithCaller('document_versions', 'document_id'),
+    sharedWithCaller('document_versions', 'document_id', 'version'),
     onlyInserts('document_versions', "status = 'PENDING'"),
   ],
   triggers: [

@@ -94,6 +94,8 @@ export const DocumentShare = defineEntity({
     permissions: p.array().columnType('text[]'),
     expiresAt: timestamp().nullable(),
     createdAt: createdAt(),
+    /** The only version that the recipient may read; null for all. */
+    version: p.integer().nullable(),
     /** The sharer's signature, in base64; null if the sharer's client sent none. */
     signature: p.text().nullable(),
     /** The sharer's public keys at the time of the share; null if the sharer had none. */

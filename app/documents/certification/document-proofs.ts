@@ -31,13 +31,13 @@ export type DocumentProofs = ReturnType<typeof createDocumentProofs>;
 export function createDocumentProofs({ db, proofs, proofReads }: DocumentProofsOptions) {
   async function read(caller: Caller, id: string, page: ListPage): Promise<ProofsPage> {
     const { limit, cursor: after } = page;
-    const owner = await db.asUser(caller, (tx) => loadOwner(tx, caller, id));
-    // The audit entries belong to the document's owner. A recipient may read the proofs of its
-    // seals, but not those that tell with whom else it is shared.
+    const { onlyVersion, ...owner } = await db.asUser(caller, (tx) => loadOwner(tx, caller, id));
+    // The audit entries belong to the document's owner. A recipient may read the proofs of the
+    // seals of shared versions, but not those that tell with whom else the document is shared.
     const reader = { ...caller, ...owner };
     const action = owner.userId === caller.userId ? undefined : 'document.sealed';
     const resource = { type: 'document', id };
-    const query = { limit: limit + 1, after, action };
+    const query = { limit: limit + 1, after, action, version: onlyVersion ?? undefined };
     const entries = await proofs.findOfResource(reader, resource, query);
     const { rows, cursor } = cutPage(entries, {
       limit,

@@ -1,5 +1,6 @@
 import { once } from 'node:events';
 import type { Readable } from 'node:stream';
+import { sql } from 'kysely';
 import type { Revocations } from '../../sessions/revocations.ts';
 import type { Database, Owner, Tx } from '../../db/database.ts';
 import { AppError } from '../../errors/app-error.ts';
@@ -8,7 +9,12 @@ import type { ServiceRequest } from '../../http/requests/request.ts';
 import type { ByteRange, ObjectStore } from '../../storage/interface/object-store.ts';
 import { StorageError, type StorageErrorCode } from '../../storage/interface/storage-error.ts';
 import type { Log } from '../../telemetry/log.ts';
-import { isReadableBy, type VersionRow } from '../records/document-rows.ts';
+import {
+  isReadableBy,
+  onlyVersionFor,
+  versionShownTo,
+  type VersionRow,
+} from '../records/document-rows.ts';
 import { endWithRight } from './reading-right.ts';
 
 interface DownloadsOptions {
@@ -126,8 +132,10 @@ async function loadFile(
     .where(isReadableBy(reader));
   const row = await (
     version === undefined
-      ? file.whereRef('document_versions.version', '=', 'documents.version')
-      : file.where('document_versions.version', '=', version)
+      ? file.where('document_versions.version', '=', versionShownTo(reader))
+      : file
+          .where('document_versions.version', '=', version)
+          .where(sql<boolean>`coalesce(${onlyVersionFor(reader)}, ${version}) = ${version}`)
   ).executeTakeFirst();
   if (row === undefined) throw new AppError('not_found');
   return row;

@@ -22,14 +22,15 @@ export interface RevisedDocument {
   readonly revision: number;
 }
 
-/** Selects documents together with their current versions. */
-export function selectDocuments(tx: Tx) {
+/** Selects documents together with their current versions, or the version that `reader` sees. */
+export function selectDocuments(tx: Tx, reader?: Owner) {
+  const version = reader === undefined ? sql<number>`documents.version` : versionShownTo(reader);
   return tx
     .selectFrom('documents')
     .innerJoin('document_versions', (join) =>
       join
         .onRef('document_versions.document_id', '=', 'documents.id')
-        .onRef('document_versions.version', '=', 'documents.version'),
+        .on('document_versions.version', '=', version),
     )
     .selectAll('document_versions')
     .select([
@@ -43,21 +44,40 @@ export function selectDocuments(tx: Tx) {
  * Returns the SQL condition that the reader owns the document, or that it is shared with them. It
  * repeats the condition of row-level security, so that a mistake in either shows nothing of others.
  */
-export function isReadableBy({ userId, tenantId }: Owner) {
-  return sql<boolean>`(
-    documents.user_id = ${userId}::uuid and documents.tenant_id = ${tenantId}
-    or exists (
-      select 1 from document_shares
-      where document_shares.document_id = documents.id
-        and document_shares.recipient_user_id = ${userId}::uuid
-        and document_shares.tenant_id = ${tenantId}
-        and (document_shares.expires_at is null or document_shares.expires_at > now())
-    ))`;
+export function isReadableBy(reader: Owner) {
+  return sql<boolean>`(${isOwnedBy(reader)} or exists (select 1 ${sharesWith(reader)}))`;
+}
+
+/**
+ * Returns the SQL expression of the only version of a document that is shared with the reader; null
+ * if the reader may read all versions.
+ */
+export function onlyVersionFor(reader: Owner) {
+  return sql<number | null>`(case when not ${isOwnedBy(reader)} then (
+    select case when bool_and(document_shares.version is not null)
+      then max(document_shares.version) end ${sharesWith(reader)}) end)`;
+}
+
+/** Returns the SQL expression of the version that the reader sees as the current one. */
+export function versionShownTo(reader: Owner) {
+  return sql<number>`coalesce(${onlyVersionFor(reader)}, documents.version)`;
+}
+
+function isOwnedBy({ userId, tenantId }: Owner) {
+  return sql`(documents.user_id = ${userId}::uuid and documents.tenant_id = ${tenantId})`;
+}
+
+function sharesWith({ userId, tenantId }: Owner) {
+  return sql`from document_shares
+    where document_shares.document_id = documents.id
+      and document_shares.recipient_user_id = ${userId}::uuid
+      and document_shares.tenant_id = ${tenantId}
+      and (document_shares.expires_at is null or document_shares.expires_at > now())`;
 }
 
 /** Loads a document that the reader may read, in its current version. Throws not_found. */
 export async function loadDocument(tx: Tx, reader: Owner, id: string): Promise<DocumentRow> {
-  const row = await selectDocuments(tx)
+  const row = await selectDocuments(tx, reader)
     .where('documents.id', '=', id)
     .where(isReadableBy(reader))
     .executeTakeFirst();
@@ -67,7 +87,7 @@ export async function loadDocument(tx: Tx, reader: Owner, id: string): Promise<D
 
 /** Returns the hash of the file of a document's current version, in hex. Throws not_found. */
 export async function loadHash(tx: Tx, reader: Owner, id: string): Promise<string> {
-  const row = await selectDocuments(tx)
+  const row = await selectDocuments(tx, reader)
     .clearSelect()
     .select('document_versions.file_hash')
     .where('documents.id', '=', id)
@@ -77,11 +97,18 @@ export async function loadHash(tx: Tx, reader: Owner, id: string): Promise<strin
   return row.file_hash;
 }
 
+/** A document's owner, and what the reader may read of it. */
+interface ReadableDocument extends Owner {
+  /** The only version that is shared with the reader; null if all may be read. */
+  readonly onlyVersion: number | null;
+}
+
 /** Returns the owner of a document that the reader may read. Throws not_found. */
-export async function loadOwner(tx: Tx, reader: Owner, id: string): Promise<Owner> {
+export async function loadOwner(tx: Tx, reader: Owner, id: string): Promise<ReadableDocument> {
   const owner = await tx
     .selectFrom('documents')
     .select(['user_id as userId', 'tenant_id as tenantId'])
+    .select(onlyVersionFor(reader).as('onlyVersion'))
     .where('id', '=', id)
     .where(isReadableBy(reader))
     .executeTakeFirst();

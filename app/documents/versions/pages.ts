@@ -9,6 +9,11 @@ export type ListedVersion = Pick<
   'document_id' | 'version' | 'encrypted_metadata' | 'file_hash' | 'status' | 'created_at'
 >;
 
+interface ListedDocument extends Owner {
+  readonly id: string;
+  readonly onlyVersion: number | null;
+}
+
 interface VersionsPage {
   readonly limit: number;
   /** The number of the last version on the previous page. */
@@ -17,11 +22,11 @@ interface VersionsPage {
 
 /**
  * Loads a page of the versions of an owner's document, newest first: up to 1 MiB of metadata, but
- * at least one version.
+ * at least one version. With `onlyVersion`, loads no other.
  */
 export async function loadVersions(
   tx: Tx,
-  { id, userId, tenantId }: Owner & { readonly id: string },
+  { id, userId, tenantId, onlyVersion }: ListedDocument,
   { limit, cursor }: VersionsPage,
 ): Promise<Page<ListedVersion, number>> {
   let newest = tx
@@ -32,6 +37,7 @@ export async function loadVersions(
     .where('tenant_id', '=', tenantId)
     .orderBy('version', 'desc')
     .limit(limit + 1);
+  if (onlyVersion !== null) newest = newest.where('version', '=', onlyVersion);
   if (cursor !== undefined) newest = newest.where('version', '<', cursor);
   const sized = tx
     .selectFrom(newest.as('newest'))

@@ -90,8 +90,8 @@ export function createDocumentVersions({ db, act, uploads, clock }: VersionsOpti
       { limit, cursor }: { readonly limit: number; readonly cursor?: number | undefined },
     ) =>
       db.asUser(caller, async (tx) => {
-        const { userId, tenantId } = await loadOwner(tx, caller, id);
-        const page = await loadVersions(tx, { id, userId, tenantId }, { limit, cursor });
+        const readable = await loadOwner(tx, caller, id);
+        const page = await loadVersions(tx, { id, ...readable }, { limit, cursor });
         return { versions: page.rows.map(toView), cursor: page.cursor };
       }),
   };

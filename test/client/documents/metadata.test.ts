@@ -34,7 +34,7 @@ test('encrypted metadata opens again with the document key in it', async (t) => 
   const opened = { documentKey, metadata, place };
   t.deepEqual(await decryptMetadata(masterKey, { documentId }, encrypted), opened);
   const shared = { metadata, place };
-  t.deepEqual(await openMetadata(documentKey, { documentId }, encrypted), shared);
+  t.deepEqual(await openMetadata({ documentKey }, { documentId }, encrypted), shared);
 });
 
 test('equal metadata never has equal ciphertext, and padding hides short names', async (t) => {
@@ -54,7 +54,7 @@ test('metadata with any byte changed does not open', async (t) => {
     if (index >= 1 && index < 17) code = 'document_mismatch';
     if (index >= 17 && index < 21) code = 'version_mismatch';
     await t.throwsAsync(decryptMetadata(masterKey, place, changed), { code }, String(index));
-    await t.throwsAsync(openMetadata(documentKey, { documentId }, changed), {
+    await t.throwsAsync(openMetadata({ documentKey }, { documentId }, changed), {
       instanceOf: ClientError,
     });
   }
@@ -64,7 +64,7 @@ test('metadata does not open under another master key, nor when it is malformed'
   const encrypted = await encryptMetadata(keys, place, metadata);
   const openings = [
     decryptMetadata(createDocumentKey(), place, encrypted),
-    openMetadata(createDocumentKey(), place, encrypted),
+    openMetadata({ documentKey: createDocumentKey() }, place, encrypted),
     decryptMetadata(masterKey, place, ''),
     decryptMetadata(masterKey, place, 'Ag=='),
     decryptMetadata(masterKey, place, 'not base64'),
@@ -82,7 +82,7 @@ test('metadata opens only as what it was encrypted for', async (t) => {
   ] as const;
   for (const [expected, code] of wrong) {
     await t.throwsAsync(decryptMetadata(masterKey, expected, encrypted), { code });
-    await t.throwsAsync(openMetadata(documentKey, expected, encrypted), { code });
+    await t.throwsAsync(openMetadata({ documentKey }, expected, encrypted), { code });
     // Neither does it open if its header names what is expected.
     const bytes = decodeBase64(encrypted);
     const elsewhere = await encryptMetadata(keys, { ...place, ...expected }, metadata);
@@ -90,7 +90,7 @@ test('metadata opens only as what it was encrypted for', async (t) => {
     const moved = encodeBase64(bytes);
     const refusal = { code: 'invalid_metadata' };
     await t.throwsAsync(decryptMetadata(masterKey, expected, moved), refusal);
-    await t.throwsAsync(openMetadata(documentKey, expected, moved), refusal);
+    await t.throwsAsync(openMetadata({ documentKey }, expected, moved), refusal);
   }
 });
 

@@ -19,7 +19,7 @@ import { VaultError } from '../../../client/errors/vault-error.ts';
 const masterKey = createDocumentKey();
 const documentKey = createDocumentKey();
 const name = { documentId: randomUUID(), version: 1 };
-const header = await createFileHeader(await deriveFileKey(documentKey, name));
+const header = await createFileHeader(await deriveFileKey({ documentKey }, name));
 const start: StartRecord = {
   type: 'start',
   format: 3,

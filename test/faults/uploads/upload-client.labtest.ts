@@ -107,7 +107,7 @@ async function assertStored(
   const { id, encryptedMetadata } = newest;
   const name = { documentId: id, version: 1 };
   const { documentKey, metadata } = await decryptMetadata(masterKey, name, encryptedMetadata);
-  const fileKey = await deriveFileKey(documentKey, name);
+  const fileKey = await deriveFileKey({ documentKey }, name);
   const store = await createObjectStore(config);
   const [row] = await query<{ readonly key: string }>(
     vault,

@@ -13,7 +13,13 @@ import {
   wrapSigningSeed,
 } from '../../../client/identity/wrap.ts';
 import { isShareSignedBy, signShare } from '../../../client/sharing/share-signature.ts';
-import { openDocumentKey, sealDocumentKey } from '../../../client/sharing/wrap.ts';
+import { deriveVersionKey } from '../../../client/keys/document-key.ts';
+import {
+  openDocumentKey,
+  openVersionKey,
+  sealDocumentKey,
+  sealVersionKey,
+} from '../../../client/sharing/wrap.ts';
 import { readVectors } from '../../support/client/vectors.ts';
 
 const Hex = z.string().transform(hexToBytes);
@@ -35,6 +41,10 @@ const { sharing } = await readVectors(
       documentKey: Hex,
       wrappedKey: Base64,
       signature: z.string(),
+      version: z.int(),
+      versionKey: Hex,
+      wrappedVersionKey: Base64,
+      versionSignature: z.string(),
     }),
   }),
 );
@@ -45,6 +55,21 @@ const identity = { publicKey, privateKey, signingKey, signingSeed };
 test('a document key sealed by a second implementation opens', async (t) => {
   t.deepEqual(await openDocumentKey(privateKey, documentId, wrappedKey), documentKey);
   t.deepEqual(await openDocumentKey(privateKey, documentId.toUpperCase(), wrappedKey), documentKey);
+});
+
+test('a version’s key matches the test vectors, and opens for its version only', async (t) => {
+  const { version, versionKey, wrappedVersionKey, versionSignature } = sharing;
+  const name = { documentId, version };
+  t.deepEqual(await deriveVersionKey(documentKey, name), versionKey);
+  t.deepEqual(await openVersionKey(privateKey, name, wrappedVersionKey), versionKey);
+  await t.throwsAsync(openVersionKey(privateKey, { ...name, version: 1 }, wrappedVersionKey));
+  await t.throwsAsync(openDocumentKey(privateKey, documentId, wrappedVersionKey));
+  await t.throwsAsync(openVersionKey(privateKey, name, wrappedKey));
+  const sealed = await sealVersionKey(publicKey, name, versionKey);
+  t.deepEqual(await openVersionKey(privateKey, name, sealed), versionKey);
+  const share = { ...name, recipient: identity, wrappedKey: wrappedVersionKey };
+  t.is(signShare(identity, share), versionSignature);
+  t.false(isShareSignedBy(identity, { ...share, version: 1, signature: versionSignature }));
 });
 
 test('a sealed key opens again, has 80 bytes, and is never the same', async (t) => {
@@ -94,11 +119,12 @@ test('vault and client compute the same fingerprint of an identity', (t) => {
 });
 
 test('a signature of a share is of its document, recipient, key and signer alone', (t) => {
-  const share = { documentId, recipient: identity, wrappedKey, signature };
+  const share = { documentId, version: null, recipient: identity, wrappedKey, signature };
   t.is(signShare(identity, share), signature);
   t.true(isShareSignedBy(identity, share));
-  const others: readonly (typeof share)[] = [
+  const others = [
     { ...share, documentId: documentId.replace(/^0/, '1') },
+    { ...share, version: 1 },
     { ...share, recipient: { ...identity, publicKey: signingKey } },
     { ...share, recipient: { ...identity, signingKey: publicKey } },
     { ...share, wrappedKey: wrappedKey.with(0, 1) },
@@ -117,8 +143,8 @@ test('the values printed in docs/formats.md are those of the test vectors', asyn
   const joined = formats.replaceAll(/\s/g, '');
   const { sharing } = await readVectors(
     'sharing.json',
-    z.object({ sharing: z.record(z.string(), z.string()) }),
+    z.object({ sharing: z.record(z.string(), z.union([z.string(), z.number()])) }),
   );
-  t.is(Object.keys(sharing).length, 12);
-  for (const [name, value] of Object.entries(sharing)) t.true(joined.includes(value), name);
+  t.is(Object.keys(sharing).length, 16);
+  for (const [name, value] of Object.entries(sharing)) t.true(joined.includes(String(value)), name);
 });
