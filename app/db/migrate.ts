@@ -29,6 +29,7 @@ import { Migration0032CompromisedKeys } from './migrations/0032-compromised-keys
 import { Migration0033Encryption } from './migrations/0033-encryption.ts';
 import { Migration0034DocumentIds } from './migrations/0034-document-ids.ts';
 import { Migration0035Identities } from './migrations/0035-identities.ts';
+import { Migration0036ContentCommitments } from './migrations/0036-content-commitments.ts';
 import { entities } from './schema.ts';
 
 /**
@@ -62,6 +63,7 @@ const migrations: readonly ConcreteMigration[] = [
   Migration0033Encryption,
   Migration0034DocumentIds,
   Migration0035Identities,
+  Migration0036ContentCommitments,
 ];
 
 /** An arbitrary key of the advisory lock that lets only one process migrate at a time. */

@@ -14,6 +14,7 @@ import type { FreshProof } from '../sessions/fresh-proof.ts';
 import type { Uploads } from '../uploads/uploads.ts';
 import {
   findOwner,
+  commitmentOf,
   loadDocument,
   loadHash,
   lockDocument,
@@ -53,12 +54,12 @@ export function createDocuments({ db, act, outbox, uploads, clock }: DocumentsOp
       input: z.output<typeof CreateDocument>,
     ): Promise<z.input<typeof DocumentView>> {
       act.assertWritable(request);
-      const { encryptedMetadata, keywordDeterministic, storagePath } = input;
+      const { encryptedMetadata, keywordDeterministic, storagePath, contentCommitment } = input;
       const file = await findFile(uploads, request, storagePath);
       const place = uuidv7();
       const documentId = input.id ?? place;
       const createdAt = clock();
-      const content = { documentId, version: 1, encryptedMetadata, createdAt };
+      const content = { documentId, version: 1, encryptedMetadata, contentCommitment, createdAt };
       const version = versionOf(file, request.caller, content);
       const row = { ...version, place, revision: 1, document_created_at: createdAt };
       const work = async (tx: Tx) => {
@@ -140,7 +141,7 @@ function created(row: VersionRow): RequestEvent {
   return {
     action: 'document.created',
     resource: { type: 'document', id: row.document_id },
-    data: { fileHash: row.file_hash, size: row.file_size },
+    data: { fileHash: row.file_hash, size: row.file_size, ...commitmentOf(row) },
   };
 }
 

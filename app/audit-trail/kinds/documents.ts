@@ -34,7 +34,7 @@ export const documentEvents = {
   'document.created': {
     resource: 'document',
     actor: theUser,
-    data: z.strictObject({ fileHash: Text, size: Count }),
+    data: z.strictObject({ fileHash: Text, size: Count, contentCommitment: Text.optional() }),
   },
   'document.metadata_changed': {
     resource: 'document',
@@ -44,12 +44,23 @@ export const documentEvents = {
   'document.version_added': {
     resource: 'document',
     actor: theUser,
-    data: z.strictObject({ version: Count, fileHash: Text, size: Count }),
+    data: z.strictObject({
+      version: Count,
+      fileHash: Text,
+      size: Count,
+      contentCommitment: Text.optional(),
+    }),
   },
   'document.sealed': {
     resource: 'document',
     actor: theUser,
-    data: z.strictObject({ version: Count, fileHash: Text, size: Count, metadataHash: Text }),
+    data: z.strictObject({
+      version: Count,
+      fileHash: Text,
+      size: Count,
+      metadataHash: Text,
+      contentCommitment: Text.optional(),
+    }),
   },
   'document.expired': {
     resource: 'document',

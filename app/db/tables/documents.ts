@@ -96,6 +96,8 @@ export const DocumentVersion = defineEntity({
     sealedAt: timestamp().nullable(),
     /** The audit entry that seals the version. */
     proofId: p.uuid().nullable(),
+    /** The client's commitment to the file before it was encrypted, in hex. */
+    contentCommitment: p.text().nullable(),
   },
 });
 

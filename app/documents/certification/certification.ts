@@ -10,6 +10,7 @@ import { backlogChecked, type Act } from '../../audit-trail/act.ts';
 import {
   assertPending,
   changeCurrent,
+  commitmentOf,
   lockDocument,
   type DocumentRow,
 } from '../records/document-rows.ts';
@@ -100,6 +101,7 @@ function sealedEvent(row: DocumentRow, proofId: string) {
       fileHash: row.file_hash,
       size: row.file_size,
       metadataHash: hashMetadata(row.encrypted_metadata),
+      ...commitmentOf(row),
     },
   } as const;
 }

@@ -189,6 +189,13 @@ export async function revise(tx: Tx, row: DocumentRow): Promise<DocumentRow> {
   return { ...row, revision };
 }
 
+/** Returns the member of entries for the client's commitment to a file, if the version has one. */
+export function commitmentOf({ content_commitment: contentCommitment }: VersionRow): {
+  readonly contentCommitment?: string;
+} {
+  return contentCommitment === null ? {} : { contentCommitment };
+}
+
 export function ownerOf(row: Pick<VersionRow, 'user_id' | 'tenant_id'>): Owner {
   return { userId: row.user_id, tenantId: row.tenant_id };
 }

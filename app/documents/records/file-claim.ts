@@ -58,6 +58,7 @@ interface NewVersion {
   readonly documentId: string;
   readonly version: number;
   readonly encryptedMetadata: string;
+  readonly contentCommitment: string | undefined;
   readonly createdAt: Date;
 }
 
@@ -65,7 +66,7 @@ interface NewVersion {
 export function versionOf(
   file: CompletedFile,
   caller: Caller,
-  { documentId, version, encryptedMetadata, createdAt }: NewVersion,
+  { documentId, version, encryptedMetadata, contentCommitment, createdAt }: NewVersion,
 ): VersionRow {
   return {
     document_id: documentId,
@@ -81,5 +82,6 @@ export function versionOf(
     created_at: createdAt,
     sealed_at: null,
     proof_id: null,
+    content_commitment: contentCommitment ?? null,
   };
 }

@@ -44,6 +44,11 @@ const fileHash = Digest.describe(
   'SHA3-256 of the encrypted file, computed by the server from the stored bytes: hex.',
 );
 
+const ContentCommitment = Digest.optional().describe(
+  'The client’s commitment to the file before it was encrypted, 64 hex digits. The entries of ' +
+    'this version carry it.',
+);
+
 export const CreateDocument = z
   .strictObject({
     id: Uuid.optional().describe(
@@ -53,6 +58,7 @@ export const CreateDocument = z
     encryptedMetadata: EncryptedMetadata,
     keywordDeterministic: Keywords,
     storagePath: StoragePath,
+    contentCommitment: ContentCommitment,
   })
   .meta({ id: 'DocumentCreation' });
 
@@ -68,6 +74,7 @@ export const ReplaceMetadata = z
 export const AddVersion = z
   .strictObject({
     storagePath: StoragePath,
+    contentCommitment: ContentCommitment,
     encryptedMetadata: EncryptedMetadata.optional().describe(
       'Metadata, encrypted by the client. Default: that of the version before.',
     ),

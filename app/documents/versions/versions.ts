@@ -8,6 +8,7 @@ import type { ServiceRequest } from '../../http/requests/request.ts';
 import { backlogChecked, type Act } from '../../audit-trail/act.ts';
 import type { CompletedFile, Uploads } from '../../uploads/uploads.ts';
 import {
+  commitmentOf,
   loadOwner,
   lockDocument,
   revise,
@@ -39,6 +40,7 @@ interface Addition {
   readonly file: CompletedFile;
   readonly id: string;
   readonly metadata: string | undefined;
+  readonly contentCommitment: string | undefined;
   readonly ifMatch: IfMatch | undefined;
   readonly clock: Clock;
 }
@@ -57,7 +59,7 @@ export function createDocumentVersions({ db, act, uploads, clock }: VersionsOpti
     async add(
       request: ServiceRequest,
       id: string,
-      { storagePath, encryptedMetadata: metadata, ifMatch }: NewVersion,
+      { storagePath, encryptedMetadata: metadata, contentCommitment, ifMatch }: NewVersion,
     ): Promise<View> {
       const { caller } = request;
       act.assertWritable(request);
@@ -71,7 +73,7 @@ export function createDocumentVersions({ db, act, uploads, clock }: VersionsOpti
         act(
           request,
           async (tx) => {
-            const addition = { file, id, metadata, ifMatch, clock };
+            const addition = { file, id, metadata, contentCommitment, ifMatch, clock };
             const added = await insertNext(tx, uploads, caller, addition);
             return { answer: toView(added), events: [addedEvent(added)] };
           },
@@ -101,7 +103,7 @@ async function insertNext(
   tx: Tx,
   uploads: Uploads,
   caller: Caller,
-  { file, id, metadata, ifMatch, clock }: Addition,
+  { file, id, metadata, contentCommitment, ifMatch, clock }: Addition,
 ): Promise<VersionRow> {
   const current = await lockDocument(tx, caller, id);
   assertUnchanged(ifMatch, current);
@@ -110,6 +112,7 @@ async function insertNext(
     documentId: id,
     version: current.version + 1,
     encryptedMetadata: metadata ?? current.encrypted_metadata,
+    contentCommitment,
     createdAt: clock(),
   });
   await insertVersion(tx, uploads, added);
@@ -125,7 +128,12 @@ function addedEvent(added: VersionRow) {
   return {
     action: 'document.version_added',
     resource: { type: 'document', id: added.document_id },
-    data: { version: added.version, fileHash: added.file_hash, size: added.file_size },
+    data: {
+      version: added.version,
+      fileHash: added.file_hash,
+      size: added.file_size,
+      ...commitmentOf(added),
+    },
   } as const;
 }
 
