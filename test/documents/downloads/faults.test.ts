@@ -2,6 +2,7 @@ import { execFile } from 'node:child_process';
 import { once } from 'node:events';
 import { open, readdir, rename, rm, truncate, writeFile } from 'node:fs/promises';
 import path from 'node:path';
+import { setTimeout as delay } from 'node:timers/promises';
 import { promisify } from 'node:util';
 import anyTest, { type TestFn } from 'ava';
 import { until } from '../../../app/dev/processes/until.ts';
@@ -140,12 +141,13 @@ onLinux('a client that hangs up before the first byte leaves no file open', asyn
   await rm(part);
   await run('mkfifo', [part]);
   const socket = await ask(vault, api, id);
-  // Opening the FIFO waits until the store has opened it too.
-  const writer = await open(part, 'w');
+  // Gives the store time to open the FIFO, where it waits until somebody else opens it too.
+  await delay(500);
   socket.destroy();
   const isOver = () => vault.logLines.some((line) => line.includes('"aborted":true'));
   await until(isOver, { what: 'the request to end', timeoutMs: 60_000 });
-  await writer.close();
+  const other = await open(part, 'r+');
+  await other.close();
   await until(noneOpen(vault, fileKey), { what: 'the file to be closed', timeoutMs: 60_000 });
   t.is(logged(vault, damage), 0);
   t.is(logged(vault, 'request failed'), 0);
