@@ -7,7 +7,6 @@ import { certifyDocument, type Seal } from './documents/certify-document.ts';
 import { createDocuments, type Document, type Documents } from './documents/documents.ts';
 import { storeDocument, type StoreDocumentOptions } from './documents/store-document.ts';
 import type { CreateFileHash } from './files/hash.ts';
-import type { FreshProof } from './http/fresh-proof.ts';
 import type { Http } from './http/http.ts';
 import { createIdentities } from './identity/identities.ts';
 import type { RetryPolicy } from './http/retry.ts';
@@ -86,13 +85,6 @@ export interface VaultSession extends Sharing, BlockedSenders {
    * device_unreachable.
    */
   draftRekey(options: RekeyOptions): Promise<RekeyDraft>;
-  /**
-   * Wraps the identity under the present master key. Call this if a rekey was interrupted before
-   * this last step; until then, all data stays readable. `enableSharing` also wraps it.
-   * Idempotent. Throws VaultError 401 reauth_required if there is something to do, unless `proof`
-   * is given or the login was within five minutes.
-   */
-  finishRekey(proof?: FreshProof): Promise<void>;
   /** The user's envelopes and sharing keys that were replaced in the last 30 days. */
   readonly replacedKeys: ReplacedKeys;
   /**
@@ -129,7 +121,7 @@ export function createSession({
   const held = holdKey(passwordKey);
   const stored = createEnvelopes({ http, passwordKey: held });
   const openMasterKeys = () => stored.openMasterKeys();
-  const identities = createIdentities({ http, openMasterKeys });
+  const identities = createIdentities({ http, openKeyring: () => stored.openKeyring() });
   const envelopes: Envelopes = {
     ...stored,
     async createMasterKey() {
@@ -167,7 +159,6 @@ export function createSession({
     recovery: createRecovery(account),
     changePassword: (change) => changePassword(account, change),
     draftRekey: (options) => draftRekey({ ...account, devices, identities }, options),
-    finishRekey: (proof) => identities.rewrap(proof),
     replacedKeys: createReplacedKeys({ http }),
     async closeAccount(password) {
       await closeAccount({ http, retry, tokens }, { email, password });

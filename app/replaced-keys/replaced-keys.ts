@@ -8,7 +8,7 @@ import { AppError } from '../errors/app-error.ts';
 import type { ServiceRequest } from '../http/requests/request.ts';
 import { cutPage } from '../http/responses/page.ts';
 import type { FreshProof } from '../sessions/fresh-proof.ts';
-import { fingerprintOf } from '../sharing/public-identity.ts';
+import { fingerprintOf } from '../identities/public-identity.ts';
 import { restoreEnvelope, restoreSharingKey } from './restoration.ts';
 import { expiryOf, selectKept, type ReplacedRow } from './rows/replaced-keys.ts';
 import type { ReplacedKey, ReplacedPage, RestoredKey } from './schema.ts';

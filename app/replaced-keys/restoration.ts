@@ -9,8 +9,8 @@ import { envelopeEvent } from '../envelopes/recording.ts';
 import { keepEnvelope } from '../envelopes/replaced.ts';
 import { lockEnvelope, replaceEnvelope } from '../envelopes/rows.ts';
 import { AppError } from '../errors/app-error.ts';
-import { lockSharingKey, publicIdentityOf, replaceSharingKey } from '../sharing/key-rows.ts';
-import { fingerprintOf } from '../sharing/public-identity.ts';
+import { lockIdentity, publicIdentityOf, replaceIdentity } from '../identities/identity-rows.ts';
+import { fingerprintOf } from '../identities/public-identity.ts';
 import { replacedRow, takeReplaced, type ReplacedRow } from './rows/replaced-keys.ts';
 import type { RestoredKey } from './schema.ts';
 
@@ -77,9 +77,9 @@ export async function restoreSharingKey(
     throw new TypeError('the replaced identity has no public keys');
   }
   await takeReplaced(tx, owner, replaced.id);
-  const present = await lockSharingKey(tx, owner);
+  const present = await lockIdentity(tx, owner);
   if (present === undefined) throw new AppError('not_found');
-  const row = await replaceSharingKey(
+  const row = await replaceIdentity(
     tx,
     present,
     {

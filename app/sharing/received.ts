@@ -6,7 +6,7 @@ import { takesLock } from '../db/lock-order.ts';
 import { AppError } from '../errors/app-error.ts';
 import type { Caller } from '../http/requests/caller.ts';
 import { cutPage } from '../http/responses/page.ts';
-import { fingerprintOf, type PublicIdentity } from './public-identity.ts';
+import { fingerprintOf, type PublicIdentity } from '../identities/public-identity.ts';
 import { Permissions, type SharedDocument } from './schema.ts';
 
 /**

@@ -5,8 +5,8 @@ import type { ServiceRequest } from '../http/requests/request.ts';
 import type { LabelledKeys } from '../signing-keys/labelled-keys.ts';
 import type { RateLimits } from '../limits/rate-limits.ts';
 import type { Plans } from '../plans/plans.ts';
-import { decoyIdentity, recipientIdOf } from './decoy-identity.ts';
-import { fingerprintOf, type PublicIdentity } from './public-identity.ts';
+import { decoyIdentity, recipientIdOf } from '../identities/decoy-identity.ts';
+import { fingerprintOf, type PublicIdentity } from '../identities/public-identity.ts';
 
 interface Recipient {
   /** The id that stands for the e-mail address in this sharer's shares and audit entries. */

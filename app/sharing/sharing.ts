@@ -8,7 +8,7 @@ import type { Caller } from '../http/requests/caller.ts';
 import type { ServiceRequest } from '../http/requests/request.ts';
 import { backlogChecked, type Act, type Acted } from '../audit-trail/act.ts';
 import type { SenderBlocks } from './blocks/blocks.ts';
-import { selectSharingKey, type SharingKeyRow } from './key-rows.ts';
+import { selectIdentity, type SharingKeyRow } from '../identities/identity-rows.ts';
 import { listReceived, removeReceived, type ReceivedPage } from './received.ts';
 import type { Recipients } from './recipients.ts';
 import type { CreateShare, ShareView } from './schema.ts';
@@ -80,7 +80,7 @@ export function createSharing({ db, act, recipients, senderBlocks, clock }: Shar
         if ((input.version ?? 1) > newest) throw invalid('version', 'the document has no such one');
         const { userId, fingerprint } = await findRecipient(tx, caller, recipientId);
         const recipient = { id: recipientId, userId: isBlocked ? null : userId };
-        const sharer = await selectSharingKey(tx, caller).executeTakeFirst();
+        const sharer = await selectIdentity(tx, caller).executeTakeFirst();
         const row = newRow(caller, { ...input, documentId, recipient, sharer, now });
         await insertShare(tx, row);
         return { answer: toView(row), events: [sharedEvent(row, fingerprint)] };

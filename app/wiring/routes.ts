@@ -25,7 +25,7 @@ import { replacedKeyRoutes } from '../replaced-keys/routes.ts';
 import { registrationRoutes } from '../registration/routes.ts';
 import { sessionRoutes } from '../sessions/routes.ts';
 import { senderBlockRoutes } from '../sharing/blocks/routes.ts';
-import { sharingKeyRoutes } from '../sharing/key-routes.ts';
+import { identityRoutes } from '../identities/routes.ts';
 import { sharingRoutes } from '../sharing/routes.ts';
 import { feedRoutes } from '../sync/feed/routes.ts';
 import { syncRoutes } from '../sync/routes.ts';
@@ -58,7 +58,7 @@ const routes: readonly Route<Services>[] = [
   ...searchRoutes,
   ...envelopeRoutes,
   ...deviceRoutes,
-  ...sharingKeyRoutes,
+  ...identityRoutes,
   ...replacedKeyRoutes,
   // Before syncRoutes, which would take `events` in `/v1/sync/events` for an id.
   ...feedRoutes,

@@ -20,7 +20,7 @@ import type { JsonBodies } from '../http/bodies/json-body.ts';
 import type { Outbox } from '../outbox/outbox.ts';
 import { createReplacedKeys } from '../replaced-keys/replaced-keys.ts';
 import { createSenderBlocks } from '../sharing/blocks/blocks.ts';
-import { createSharingKeys } from '../sharing/keys.ts';
+import { createIdentities } from '../identities/identities.ts';
 import { createRecipients } from '../sharing/recipients.ts';
 import { createSharing } from '../sharing/sharing.ts';
 import type { Plans } from '../plans/plans.ts';
@@ -99,7 +99,7 @@ export function createVault(config: Config, options: VaultOptions) {
     replacedKeys: createReplacedKeys({ issuer, db, cipher, act, clock }),
     senderBlocks,
     sharing,
-    sharingKeys: createSharingKeys({ db, act, clock }),
+    identities: createIdentities({ db, act, clock }),
     synchronization: createSynchronization({
       act,
       deviceGuard,

@@ -18,6 +18,12 @@ export interface Rekeyed {
   };
   readonly devices: readonly { readonly deviceId: string; readonly encryptedEnvelope: string }[];
   readonly keyring: string;
+  readonly identity: {
+    readonly publicKey: string;
+    readonly wrappedPrivateKey: string;
+    readonly signingKey: string;
+    readonly wrappedSigningKey: string;
+  };
 }
 
 /** Returns the body of the request that sets a new password. */

@@ -5,6 +5,7 @@ import { ClientError } from '../errors/client-error.ts';
 import { hasCode } from '../errors/vault-error.ts';
 import { proofHeaders, type FreshProof } from '../http/fresh-proof.ts';
 import type { Http } from '../http/http.ts';
+import type { OpenedKeyring } from '../keys/envelopes.ts';
 import { openWithAny, type MasterKeys } from '../keys/master-keys.ts';
 import { createIdentity, createSigningPair, publicIdentityOf, type Identity } from './identity.ts';
 import { unwrapPrivateKey, unwrapSigningSeed, wrapPrivateKey, wrapSigningSeed } from './wrap.ts';
@@ -34,38 +35,37 @@ export interface Identities {
    * `open` throws.
    */
   create(masterKey: Bytes): Promise<void>;
-  /** Opens the identity and wraps it as `rewrap` does. Throws what `open` and `rewrap` throw. */
-  openRewrapped(proof?: FreshProof): Promise<Identity>;
   /**
-   * Wraps the private keys under the present master key after a rekey, and adds a signing key if
-   * another client stored none. Does nothing if there is nothing to do or no identity. Until this
-   * is done, an earlier master key opens the private keys. Throws VaultError 401 reauth_required if
-   * there is something to do, unless `proof` is given or the login was within five minutes.
+   * Opens the identity, wraps its private keys under the present master key if another client left
+   * them under an earlier one, and adds a signing key if another client stored none. Throws what
+   * `open` throws, except identity_incomplete. Throws VaultError 401 reauth_required if there is
+   * something to change, unless `proof` is given or the login was within five minutes.
    */
-  rewrap(proof?: FreshProof): Promise<void>;
+  openRewrapped(proof?: FreshProof): Promise<Identity>;
   /**
    * Opens the identity; creates it if there is none. Throws ClientError invalid_envelope if a
    * private key cannot be decrypted or does not belong to the public key that the vault returned,
    * and identity_incomplete if another client stored it without a signing key.
    */
   open(): Promise<Identity>;
+  /**
+   * Opens the identity and all earlier ones, which rekeys replaced, newest first. Throws what
+   * `open` throws, and invalid_keyring.
+   */
+  openAll(): Promise<readonly Identity[]>;
 }
 
 export function createIdentities({
   http,
-  openMasterKeys,
+  openKeyring,
 }: {
   readonly http: Http;
-  readonly openMasterKeys: () => Promise<MasterKeys>;
+  readonly openKeyring: () => Promise<OpenedKeyring>;
 }): Identities {
   const load = () => http.json(StoredIdentity, { method: 'GET', path: routePath });
 
   async function put(identity: Identity, masterKey: Bytes, headers = {}): Promise<void> {
-    const json = {
-      publicKey: encodeBase64(identity.publicKey),
-      signingKey: encodeBase64(identity.signingKey),
-      ...(await wrapIdentity(masterKey, identity)),
-    };
+    const json = await wrapIdentity(masterKey, identity);
     await http.send({ method: 'PUT', path: routePath, headers, json });
   }
 
@@ -73,7 +73,7 @@ export function createIdentities({
   async function openExisting(): Promise<Identity> {
     const stored = await load();
     if (stored.wrappedSigningKey === null) throw new ClientError('identity_incomplete');
-    return (await openStored(await openMasterKeys(), stored)).identity;
+    return (await openStored(await openKeyring(), stored)).identity;
   }
 
   /** Opens the identity as `existing` does, and creates it if there is none. */
@@ -83,13 +83,13 @@ export function createIdentities({
     } catch (error) {
       if (!hasCode(error, 'not_found')) throw error;
     }
-    return create((await openMasterKeys()).masterKey);
+    return create((await openKeyring()).masterKey);
   }
 
   /** Opens an identity that exists, and rewraps it. Throws not_found. */
   async function rewrapExisting(proof: FreshProof | undefined): Promise<Identity> {
     const stored = await load();
-    const keys = await openMasterKeys();
+    const keys = await openKeyring();
     const { identity, isCurrent } = await openStored(keys, stored);
     if (isCurrent) return identity;
     try {
@@ -123,12 +123,10 @@ export function createIdentities({
       await create(masterKey);
     },
 
-    async rewrap(proof) {
-      try {
-        await rewrapExisting(proof);
-      } catch (error) {
-        if (!hasCode(error, 'not_found')) throw error;
-      }
+    async openAll() {
+      const { earlierIdentities } = await openKeyring();
+      const earlier = earlierIdentities.map((keys) => Object.assign(publicIdentityOf(keys), keys));
+      return [await openOr(openExisting), ...earlier];
     },
   };
 }
@@ -164,9 +162,13 @@ function assertEqual(found: Bytes, shown: string): void {
   if (!equalBytes(found, decodeBase64(shown))) throw new ClientError('invalid_envelope');
 }
 
-async function wrapIdentity(masterKey: Bytes, { privateKey, signingSeed }: Identity) {
+/** Returns an identity as the vault stores it: all in base64, the private keys wrapped. */
+export async function wrapIdentity(masterKey: Bytes, identity: Identity) {
+  const { publicKey, privateKey, signingKey, signingSeed } = identity;
   return {
+    publicKey: encodeBase64(publicKey),
     wrappedPrivateKey: encodeBase64(await wrapPrivateKey(masterKey, privateKey)),
+    signingKey: encodeBase64(signingKey),
     wrappedSigningKey: encodeBase64(await wrapSigningSeed(masterKey, signingSeed)),
   };
 }

@@ -3,6 +3,7 @@ import { sha3_256 } from '@noble/hashes/sha3.js';
 import { bytesToHex, concatBytes, utf8ToBytes } from '@noble/hashes/utils.js';
 import type { Bytes } from '../bytes/bytes.ts';
 import { createKeyPair } from '../crypto/hpke.ts';
+import type { PrivateIdentity } from '../keys/keyring.ts';
 
 const fingerprintLabel = 'Service_Identity_Fingerprint_v1';
 const fingerprintDigits = 32;
@@ -16,12 +17,7 @@ export interface PublicIdentity {
 }
 
 /** A user's keys towards other users, 32 bytes each. */
-export interface Identity extends PublicIdentity {
-  /** The private X25519 key, which opens what is shared with the user. */
-  readonly privateKey: Bytes;
-  /** The private Ed25519 key (RFC 8032). */
-  readonly signingSeed: Bytes;
-}
+export type Identity = PublicIdentity & PrivateIdentity;
 
 export async function createIdentity(): Promise<Identity> {
   const { publicKey, privateKey } = await createKeyPair();
@@ -35,10 +31,7 @@ export function createSigningPair(): Pick<Identity, 'signingKey' | 'signingSeed'
 }
 
 /** Computes the public half of an identity from its private half. */
-export function publicIdentityOf({
-  privateKey,
-  signingSeed,
-}: Pick<Identity, 'privateKey' | 'signingSeed'>): PublicIdentity {
+export function publicIdentityOf({ privateKey, signingSeed }: PrivateIdentity): PublicIdentity {
   return {
     publicKey: new Uint8Array(x25519.getPublicKey(privateKey)),
     signingKey: new Uint8Array(ed25519.getPublicKey(signingSeed)),

@@ -139,6 +139,8 @@ function assertKey(key: Bytes): Bytes {
 }
 
 async function withKeyring(masterKey: Bytes, { keyring }: Envelope): Promise<OpenedKeyring> {
-  if (keyring === null) return { masterKey, earlierKeys: [], publicKeys: new Map() };
+  if (keyring === null) {
+    return { masterKey, earlierKeys: [], earlierIdentities: [], publicKeys: new Map() };
+  }
   return { masterKey, ...(await openKeyring(masterKey, keyring)) };
 }

@@ -7,8 +7,8 @@ import { ClientError } from '../errors/client-error.ts';
 import { decryptGcm, deriveGcmKey, encryptGcm, nonceBytes } from '../crypto/aes-gcm.ts';
 import { Key, keyBytes } from '../crypto/key.ts';
 
-const keyringLabel = 'Service_Keyring_v1';
-const formatVersion = 1;
+const keyringLabel = 'Service_Keyring_v2';
+const formatVersion = 2;
 const prefixBytes = 1 + keyBytes;
 /** Maximum bytes of an encrypted keyring that the vault accepts. */
 const maxBytes = 65_536;
@@ -16,13 +16,25 @@ const maxBytes = 65_536;
 const Content = z.object({
   /** The earlier master keys, base64 of 32 bytes each, newest first. */
   earlierKeys: z.array(Key),
+  /** The private keys of earlier identities, newest first. */
+  earlierIdentities: z.array(z.object({ privateKey: Key, signingSeed: Key })),
   devices: z.array(z.object({ deviceId: z.guid(), publicKey: Key })),
 });
+
+/** The private half of an identity, 32 bytes each. */
+export interface PrivateIdentity {
+  /** The private X25519 key, which opens what is shared with the user. */
+  readonly privateKey: Bytes;
+  /** The private Ed25519 key (RFC 8032). */
+  readonly signingSeed: Bytes;
+}
 
 /** The keys that a rekey encrypts under the new master key. */
 export interface Keyring {
   /** All earlier master keys, newest first. */
   readonly earlierKeys: readonly Bytes[];
+  /** All earlier identities, newest first. */
+  readonly earlierIdentities: readonly PrivateIdentity[];
   /** Public keys of the devices that the rekey kept, by device id. */
   readonly publicKeys: ReadonlyMap<string, Bytes>;
 }
@@ -30,15 +42,19 @@ export interface Keyring {
 /**
  * Encrypts a keyring and returns base64. `rekeyKey`, the public key of the rekey, stays in
  * plaintext, since devices need it to open the new master key. Pass `nonce` in tests with vectors
- * only. Throws keyring_full if the result exceeds 64 KiB, which takes more than a thousand rekeys.
+ * only. Throws keyring_full if the result exceeds 64 KiB, which takes over three hundred rekeys.
  */
 export async function sealKeyring(
   { masterKey, rekeyKey }: { readonly masterKey: Bytes; readonly rekeyKey: Bytes },
-  { earlierKeys, publicKeys }: Keyring,
+  { earlierKeys, earlierIdentities, publicKeys }: Keyring,
   nonce?: Bytes,
 ): Promise<string> {
   const text = JSON.stringify({
     earlierKeys: earlierKeys.map(encodeBase64),
+    earlierIdentities: earlierIdentities.map(({ privateKey, signingSeed }) => ({
+      privateKey: encodeBase64(privateKey),
+      signingSeed: encodeBase64(signingSeed),
+    })),
     devices: Array.from(publicKeys, ([deviceId, publicKey]) => ({
       deviceId,
       publicKey: encodeBase64(publicKey),
@@ -65,9 +81,9 @@ export async function openKeyring(masterKey: Bytes, keyring: string): Promise<Ke
     const opened = await decryptGcm(key, bytes.slice(prefixBytes), prefix);
     const content = parseJson(opened);
     wipe(opened);
-    const { earlierKeys, devices } = Content.parse(content);
+    const { earlierKeys, earlierIdentities, devices } = Content.parse(content);
     const publicKeys = new Map(devices.map(({ deviceId, publicKey }) => [deviceId, publicKey]));
-    return { earlierKeys, publicKeys };
+    return { earlierKeys, earlierIdentities, publicKeys };
   } catch {
     // The error has no cause, because a cause could quote a key.
     throw new ClientError('invalid_keyring');

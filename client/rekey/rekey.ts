@@ -13,7 +13,8 @@ import type { OpenedKeyring } from '../keys/envelopes.ts';
 import { sealKeyring } from '../keys/keyring.ts';
 import { passwordMethod, recoveryWords } from '../login/login-method.ts';
 import { compareRecoveryWords, createRecoveryWords } from '../recovery/recovery-words.ts';
-import type { Identities } from '../identity/identities.ts';
+import { wrapIdentity, type Identities } from '../identity/identities.ts';
+import { createIdentity, type Identity } from '../identity/identity.ts';
 import { hasCode } from '../errors/vault-error.ts';
 
 export interface RekeyOptions {
@@ -47,7 +48,7 @@ export interface RekeyDraft {
 
 export interface RekeyDependencies extends AccountDependencies {
   readonly devices: Pick<Devices, 'list' | 'revoke'>;
-  readonly identities: Pick<Identities, 'rewrap'>;
+  readonly identities: Pick<Identities, 'openRewrapped'>;
 }
 
 /** Prepares a rekey. Throws device_unreachable if this session's own device would be revoked. */
@@ -86,11 +87,16 @@ async function rekey(
     throw new ClientError('devices_changed');
   }
   const keyring = await envelopes.openKeyring();
+  const proof = { reauthToken };
+  const identity = await identities.openRewrapped(proof);
   const masterKey = randomBytes(keyBytes);
-  const rekeyed = await wrapAnew(masterKey, keyring, { words, kept: present.kept });
+  const rekeyed = await wrapAnew(
+    masterKey,
+    { ...keyring, identity },
+    { words, kept: present.kept },
+  );
   const credential = await createCredential(passwordMethod, newPassword, masterKey);
   wipe(masterKey, keyring.masterKey, ...keyring.earlierKeys);
-  const proof = { reauthToken };
   for (const { deviceId } of present.revoked) await devices.revoke(deviceId, { proof });
   try {
     await replaceCredentials(dependencies, { credential, reauthToken }, rekeyed);
@@ -98,7 +104,6 @@ async function rekey(
     if (!hasCode(cause, 'rekey_incomplete')) throw cause;
     throw new ClientError('devices_changed', { cause });
   }
-  await identities.rewrap(proof);
 }
 
 async function planDevices(
@@ -123,11 +128,12 @@ function idsOf(devices: readonly Device[]): string {
 
 /**
  * Wraps the new master key for the recovery words and for each kept device, and encrypts the
- * earlier master keys under the new one.
+ * earlier master keys and identities under the new one. Makes a new identity: whoever knows the
+ * earlier master key knows the earlier identity.
  */
 async function wrapAnew(
   masterKey: Bytes,
-  present: OpenedKeyring,
+  present: OpenedKeyring & { readonly identity: Identity },
   { words, kept }: Pick<Plan, 'words' | 'kept'>,
 ): Promise<Rekeyed> {
   const recovery = await createCredential(recoveryWords, words, masterKey);
@@ -143,6 +149,7 @@ async function wrapAnew(
   }
   wipe(rekeyPair.privateKey);
   const earlierKeys = [present.masterKey, ...present.earlierKeys];
+  const earlierIdentities = [present.identity, ...present.earlierIdentities];
   const keys = { masterKey, rekeyKey: rekeyPair.publicKey };
   return {
     recovery: {
@@ -151,6 +158,7 @@ async function wrapAnew(
       recoveryVerifier: recovery.verifier,
     },
     devices,
-    keyring: await sealKeyring(keys, { earlierKeys, publicKeys }),
+    keyring: await sealKeyring(keys, { earlierKeys, earlierIdentities, publicKeys }),
+    identity: await wrapIdentity(masterKey, await createIdentity()),
   };
 }

@@ -68,6 +68,26 @@ export async function openShare(recipient: Identity, share: ReceivedShare): Prom
 }
 
 /**
+ * Opens a share as `openShare` does, for the first of several identities of the user for which it
+ * was made. Throws the error of the first identity if it was made for none.
+ */
+export async function openShareWithAny(
+  recipients: readonly Identity[],
+  share: ReceivedShare,
+): Promise<OpenedShare> {
+  let first: ClientError | undefined;
+  for (const recipient of recipients) {
+    try {
+      return await openShare(recipient, share);
+    } catch (error) {
+      if (!(error instanceof ClientError)) throw error;
+      first ??= error;
+    }
+  }
+  throw first;
+}
+
+/**
  * Returns the fingerprint of the identity that signed a share; undefined if nobody did. Throws
  * invalid_share for a wrong signature.
  */

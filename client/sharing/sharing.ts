@@ -15,7 +15,7 @@ import { normalizeEmail } from '../login/email.ts';
 import type { Identities } from '../identity/identities.ts';
 import { fingerprintOf, type Identity, type PublicIdentity } from '../identity/identity.ts';
 import { IdentityError } from '../identity/identity-error.ts';
-import { openShare, ReceivedShare, type OpenedShare } from './received.ts';
+import { openShareWithAny, ReceivedShare, type OpenedShare } from './received.ts';
 import { signShare } from './share-signature.ts';
 import { sealDocumentKey, sealVersionKey } from './wrap.ts';
 
@@ -78,8 +78,8 @@ export interface Sharing {
   /**
    * Resolves with the fingerprint of the user's identity, 32 hex digits, which the user tells other
    * users over another channel than the vault. Creates the identity if there is none, as may be
-   * after an interrupted first login. Throws invalid_envelope. After an interrupted rekey, also
-   * throws what `VaultSession.finishRekey` throws.
+   * after an interrupted first login. Throws invalid_envelope, and what
+   * `Identities.openRewrapped` throws.
    */
   enableSharing(proof?: FreshProof): Promise<{ readonly fingerprint: string }>;
   /**
@@ -195,17 +195,17 @@ export function createSharing({
     },
 
     async *listShared({ pageSize } = {}) {
-      const identity = await identities.open();
+      const recipients = await identities.openAll();
       for await (const share of listReceived(pageSize)) {
-        yield { ...share, ...(await findContent(identity, share)) };
+        yield { ...share, ...(await findContent(recipients, share)) };
       }
     },
 
     async openShared(shareId, { sharer: expected } = {}) {
-      const identity = await identities.open();
+      const recipients = await identities.openAll();
       for await (const share of listReceived()) {
         if (share.shareId !== shareId) continue;
-        const opened = await openShare(identity, share);
+        const opened = await openShareWithAny(recipients, share);
         const shown = opened.sharerFingerprint;
         if (expected === undefined || expected === shown) return opened;
         throw new IdentityError('sharer_key_changed', { expected, shown });
@@ -248,11 +248,11 @@ async function assertConfirmed(
 
 /** Opens a share for a list, in which a share that does not open is an item without content. */
 async function findContent(
-  identity: Identity,
+  recipients: readonly Identity[],
   share: ReceivedShare,
 ): Promise<Pick<SharedItem, 'metadata' | 'sharerFingerprint'>> {
   try {
-    const { metadata, sharerFingerprint } = await openShare(identity, share);
+    const { metadata, sharerFingerprint } = await openShareWithAny(recipients, share);
     return { metadata, sharerFingerprint };
   } catch (error) {
     if (error instanceof ClientError) return { metadata: undefined, sharerFingerprint: undefined };

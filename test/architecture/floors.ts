@@ -64,6 +64,7 @@ export const floors: readonly Floor[] = [
       'app/sync/objects',
       'app/sync/merge',
       'app/auth/credentials',
+      'app/identities',
       'app/auth/reauth',
       'app/auth/login',
       'app/devices',

@@ -40,7 +40,7 @@ export const tableOwners: TableOwners = {
   sender_blocks: ['app/sharing'],
   session_devices: ['app/devices', 'app/sessions'],
   share_recipients: ['app/sharing'],
-  sharing_keys: ['app/sharing'],
+  sharing_keys: ['app/identities', 'app/sharing'],
   signing_keys: ['app/signing-keys'],
   sync_counters: ['app/sync'],
   sync_epochs: ['app/sync'],

@@ -10,12 +10,14 @@ import strict_base64
 from key_wrap import derive_key, unwrap_key
 
 VERSION = b"\x01"
+KEYRING_VERSION = b"\x02"
 NONCE_BYTES = 12
 KEY_BYTES = 32
 
 
 class Keyring(NamedTuple):
     earlier_keys: list[bytes]
+    earlier_identities: list[tuple[bytes, bytes]]
     public_keys: dict[str, bytes]
 
 
@@ -50,13 +52,17 @@ def open_device_envelope(
 def open_keyring(master_key: bytes, keyring: str) -> Keyring:
     """Opens a keyring. Raises InvalidTag for another master key."""
     data = strict_base64.decode(keyring)
-    if data[:1] != VERSION:
+    if data[:1] != KEYRING_VERSION:
         raise ValueError("unknown version of a keyring")
     head, rest = data[: 1 + KEY_BYTES], data[1 + KEY_BYTES :]
-    cipher = AESGCM(derive_key(master_key, "Service_Keyring_v1"))
+    cipher = AESGCM(derive_key(master_key, "Service_Keyring_v2"))
     content = json.loads(cipher.decrypt(rest[:NONCE_BYTES], rest[NONCE_BYTES:], head))
     return Keyring(
         [strict_base64.decode(key) for key in content["earlierKeys"]],
+        [
+            (strict_base64.decode(one["privateKey"]), strict_base64.decode(one["signingSeed"]))
+            for one in content["earlierIdentities"]
+        ],
         {
             device["deviceId"]: strict_base64.decode(device["publicKey"])
             for device in content["devices"]

@@ -174,8 +174,8 @@ test('the first login makes the identity, and the vault never sees the private k
     Object.entries(stored).map(([name, value]) => [name, decodeBase64(value).length]),
     [
       ['publicKey', 32],
-      ['signingKey', 32],
       ['wrappedPrivateKey', 40],
+      ['signingKey', 32],
       ['wrappedSigningKey', 40],
     ],
   );

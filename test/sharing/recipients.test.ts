@@ -1,5 +1,5 @@
 import anyTest, { type TestFn } from 'ava';
-import { fingerprintOf } from '../../app/sharing/public-identity.ts';
+import { fingerprintOf } from '../../app/identities/public-identity.ts';
 import { createApi } from '../support/documents/uploads.ts';
 import { createSql } from '../support/vault/sql.ts';
 import { storeDocument } from '../support/documents/documents.ts';

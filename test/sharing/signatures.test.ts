@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import anyTest, { type TestFn } from 'ava';
-import { fingerprintOf } from '../../app/sharing/public-identity.ts';
+import { fingerprintOf } from '../../app/identities/public-identity.ts';
 import { proofHeader } from '../support/accounts/reauth-account.ts';
 import { storeDocument } from '../support/documents/documents.ts';
 import {

@@ -29,6 +29,8 @@ N = int(
 WORDS = json.loads((HERE / "bip39.json").read_text())[6]["words"]
 SALT = sha256(b"recovery salt").digest()
 EARLIER_KEY = sha256(b"master key").digest()
+EARLIER_PRIVATE_KEY = sha256(b"private key of the recipient").digest()
+EARLIER_SEED = sha256(b"private signing key").digest()
 MASTER_KEY = sha256(b"master key after a rekey").digest()
 DEVICE_KEY = sha256(b"device key").digest()
 REKEY_PRIVATE_KEY = sha256(b"private key of the rekey").digest()
@@ -101,15 +103,20 @@ def rekey_vector() -> dict:
     wrapping_key = derive(shared, label, rekey_public + device_public)
     content = {
         "earlierKeys": [base64(EARLIER_KEY)],
+        "earlierIdentities": [
+            {"privateKey": base64(EARLIER_PRIVATE_KEY), "signingSeed": base64(EARLIER_SEED)}
+        ],
         "devices": [{"deviceId": DEVICE_ID, "publicKey": base64(device_public)}],
     }
-    prefix, nonce = b"\x01" + rekey_public, sha256(b"keyring nonce").digest()[:12]
-    gcm = AESGCM(derive(MASTER_KEY, "Service_Keyring_v1"))
+    prefix, nonce = b"\x02" + rekey_public, sha256(b"keyring nonce").digest()[:12]
+    gcm = AESGCM(derive(MASTER_KEY, "Service_Keyring_v2"))
     return {
         "privateKey": REKEY_PRIVATE_KEY.hex(),
         "publicKey": base64(rekey_public),
         "wrappingKey": wrapping_key.hex(),
         "deviceEnvelope": base64(aes_key_wrap(wrapping_key, MASTER_KEY)),
+        "earlierPrivateKey": EARLIER_PRIVATE_KEY.hex(),
+        "earlierSeed": EARLIER_SEED.hex(),
         "nonce": nonce.hex(),
         "keyring": base64(prefix + nonce + gcm.encrypt(nonce, compact(content), prefix)),
     }

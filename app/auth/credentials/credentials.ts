@@ -14,7 +14,7 @@ import { endSessions, assertNotEnded } from '../../sessions/login-sessions.ts';
 import type { Revocations } from '../../sessions/revocations.ts';
 import type { Act } from '../../audit-trail/act.ts';
 import type { RequestEvent } from '../../audit-trail/event.ts';
-import { parseRekey, storeEnvelopes, type Rekey } from './rekey.ts';
+import { parseRekey, storeEnvelopes, storeIdentity, type Rekey } from './rekey.ts';
 import type { CredentialsChange } from './schema.ts';
 
 type Change = z.output<typeof CredentialsChange>;
@@ -72,8 +72,9 @@ export function createCredentials(options: CredentialsOptions) {
       await storePassword(tx, cipher, caller, { salt, verifier }, now);
       const stored = await storeEnvelopes(tx, cipher, caller, { masterEnvelope, rekey }, now);
       const sessions = await endOthers(tx, caller, sessionId);
+      const identity = rekey === undefined ? [] : await storeIdentity(tx, caller, rekey, now);
       const changed = changedEvents(caller, rekey, sessions);
-      return { answer: undefined, events: [...changed, ...stored] };
+      return { answer: undefined, events: [...changed, ...stored, ...identity] };
     });
   }
 

@@ -1,6 +1,7 @@
 import type { z } from 'zod';
 import { storeRecovery, type Credential } from '../../accounts/credential-rows.ts';
 import type { Owner, Tx } from '../../db/database.ts';
+import type { ReplacedKind } from '../../db/tables/envelopes.ts';
 import type { RowCipher } from '../../encryption/row-cipher.ts';
 import { assertEnvelope } from '../../envelopes/key-form.ts';
 import { envelopeEvent } from '../../envelopes/recording.ts';
@@ -10,6 +11,12 @@ import {
   replaceEnvelope,
   type EnvelopeName,
 } from '../../envelopes/rows.ts';
+import {
+  identityChanged,
+  insertIdentity,
+  lockIdentity,
+  updateIdentity,
+} from '../../identities/identity-rows.ts';
 import { AppError } from '../../errors/app-error.ts';
 import { forgetReplaced } from '../../replaced-keys/rows/replaced-keys.ts';
 import type { RequestEvent } from '../../audit-trail/event.ts';
@@ -19,20 +26,29 @@ import { lockActiveDevices } from '../../sessions/active-device.ts';
 type Change = z.output<typeof CredentialsChange>;
 
 /** The parts that a change must contain to set a new master key. */
-export type Rekey = Required<Pick<Change, 'recovery' | 'devices' | 'keyring'>>;
+export type Rekey = Required<Pick<Change, 'recovery' | 'devices' | 'keyring'>> &
+  Pick<Change, 'identity'>;
 
 /**
  * Returns the parts of a change that set a new master key, or undefined if the change keeps the
  * master key. Throws rekey_incomplete if only some of these parts are present, or
  * invalid_key_length.
  */
-export function parseRekey({ recovery, devices, keyring }: Change): Rekey | undefined {
-  if (recovery === undefined && devices === undefined && keyring === undefined) return undefined;
+export function parseRekey(change: Change): Rekey | undefined {
+  const { recovery, devices, keyring, identity } = change;
+  const parts = [recovery, devices, keyring, identity];
+  if (parts.every((part) => part === undefined)) return undefined;
   if (recovery === undefined || devices === undefined || keyring === undefined) {
     throw new AppError('rekey_incomplete');
   }
   for (const { encryptedEnvelope } of [recovery, ...devices]) assertEnvelope(encryptedEnvelope);
-  return { recovery, devices, keyring };
+  return { recovery, devices, keyring, identity };
+}
+
+/** Returns the kinds of keys that a change makes useless. */
+function replacedBy(rekey: Rekey | undefined): readonly ReplacedKind[] {
+  if (rekey === undefined) return ['MASTER'];
+  return rekey.identity === undefined ? ['MASTER', 'RECOVERY'] : ['MASTER', 'RECOVERY', 'SHARING'];
 }
 
 /** Returns the credential for recovery logins that a rekey contains. */
@@ -79,8 +95,29 @@ export async function storeEnvelopes(
     await store({ kind: 'RECOVERY' }, recovery.encryptedEnvelope);
     await storeRecovery(tx, owner, credentialOf(rekey), now);
   }
-  await forgetReplaced(tx, owner, rekey === undefined ? ['MASTER'] : ['MASTER', 'RECOVERY']);
+  await forgetReplaced(tx, owner, replacedBy(rekey));
   return events;
+}
+
+/**
+ * Stores the new identity of a rekey, if it has one. The former cannot be restored: whoever knows
+ * the former master key knows it too. Resolves with the audit event. `tx` must hold the lock of the
+ * account's row.
+ */
+export async function storeIdentity(
+  tx: Tx,
+  owner: Owner,
+  { identity }: Rekey,
+  now: Date,
+): Promise<RequestEvent[]> {
+  if (identity === undefined) return [];
+  const present = await lockIdentity(tx, owner);
+  const row = await (present === undefined
+    ? insertIdentity(tx, owner, identity, now)
+    : updateIdentity(tx, present, identity, now));
+  // A concurrent request stored the first identity.
+  if (row === undefined) throw new AppError('precondition_failed');
+  return [identityChanged(row)];
 }
 
 /**

@@ -30,7 +30,12 @@ export const credentialsRoutes = [
       'audit_backlog_full',
     ],
     audit: {
-      actions: ['credentials.changed', 'envelope.replaced', 'envelope.created'],
+      actions: [
+        'credentials.changed',
+        'envelope.replaced',
+        'envelope.created',
+        'sharing_key.changed',
+      ],
       note: 'one `credentials.changed` for each login method, one entry for each envelope',
     },
     handler: ({ credentials }, { request, body }) => credentials.change(request, body),

@@ -2,6 +2,7 @@ import { z } from 'zod';
 import { Salt, Verifier } from '../../accounts/schema.ts';
 import { maxDevices } from '../../devices/schema.ts';
 import { Envelope } from '../../envelopes/schema.ts';
+import { SharingKeyChange } from '../../identities/schema.ts';
 import { Base64, Uuid } from '../../http/bodies/wire.ts';
 
 const maxKeyringBytes = 65_536;
@@ -21,9 +22,11 @@ const DeviceRewrap = z
   })
   .meta({ id: 'DeviceRewrap' });
 
+const NewIdentity = SharingKeyChange.required().meta({ id: 'NewIdentity' });
+
 /**
  * A new password, with the present master key or a new master key. A new master key needs
- * `recovery`, `devices` and `keyring` together.
+ * `recovery`, `devices` and `keyring` together, and may come with an `identity`.
  */
 export const CredentialsChange = z
   .strictObject({
@@ -44,6 +47,9 @@ export const CredentialsChange = z
         'Only with a new master key: the earlier master keys, encrypted under the new one. ' +
           'Base64 of at most 64 KiB.',
       ),
+    identity: NewIdentity.optional().describe(
+      'Only with a new master key: a new identity, which replaces the present one for good.',
+    ),
   })
   .meta({ id: 'CredentialsChange' });
 

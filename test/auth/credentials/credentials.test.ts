@@ -1,7 +1,6 @@
 import { randomBytes, randomUUID } from 'node:crypto';
 import test from 'ava';
 import { until } from '../../../app/dev/processes/until.ts';
-import { inventAccount, type TestAccount } from '../../support/accounts/test-account.ts';
 import {
   anyEnvelope,
   ask,
@@ -18,10 +17,10 @@ import { startReadyVault, type TestVault } from '../../support/vault/vault.ts';
 import {
   createRecoverable,
   recover,
-  recoveryFields,
   recoveryToken,
 } from '../../support/accounts/recovery-account.ts';
 import { refresh, tryToken } from '../../support/accounts/sessions.ts';
+import { newMasterKey, newPassword } from './bodies.ts';
 import { logInWith, stateOf } from './credentials-state.ts';
 
 let vault: TestVault;
@@ -43,25 +42,6 @@ function put(
   headers: Record<string, string> = {},
 ): Promise<JsonAnswer> {
   return send('PUT', `${baseUrl}/v1/auth/credentials`, { token, json, headers });
-}
-
-/** Returns the body that sets a new password for the same e-mail address. */
-function newPassword({ email }: TestAccount) {
-  const next = inventAccount(email);
-  const { saltHex: salt, verifierHex: verifier } = next;
-  return { next, json: { salt, verifier, masterEnvelope: anyEnvelope() } };
-}
-
-/** Returns the body that sets a new password and a new master key. */
-function newMasterKey(account: TestAccount, deviceIds: readonly string[]) {
-  const { next, json } = newPassword(account);
-  const words = inventAccount();
-  const rekey = {
-    recovery: { encryptedEnvelope: anyEnvelope(), ...recoveryFields(words) },
-    devices: deviceIds.map((deviceId) => ({ deviceId, encryptedEnvelope: anyEnvelope() })),
-    keyring: randomBytes(60).toString('base64'),
-  };
-  return { next, words, json: { ...json, ...rekey } };
 }
 
 async function change(owner: Owner, json: object): Promise<JsonAnswer> {

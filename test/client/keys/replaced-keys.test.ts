@@ -64,20 +64,21 @@ test('a sharing key is found by its fingerprint and restored', async (t) => {
   t.is((await session.enableSharing()).fingerprint, fingerprint);
 });
 
-test('an old session finishes a rekey and removes its last way only with a proof', async (t) => {
-  const stale = 'update sharing_keys set wrapped_private_key = $2 where user_id = $1';
+test('an old session rewraps an identity and removes its last way only with a proof', async (t) => {
+  const stale = `update sharing_keys set public_key = $2, wrapped_private_key = $3,
+    signing_key = $4, wrapped_signing_key = $5 where user_id = $1`;
   const [row] = await sql('select * from sharing_keys where user_id = $1', [userId]);
   const draft = await session.draftRekey({ password: credentials.password });
   await draft.confirm(draft.words);
-  // The wrapping of before the rekey, as if its last request had been lost.
-  await sql(stale, [userId, row?.['wrapped_private_key']]);
+  // The identity of before the rekey, as a client leaves it that sends no new one.
+  const columns = ['public_key', 'wrapped_private_key', 'signing_key', 'wrapped_signing_key'];
+  await sql(stale, [userId, ...columns.map((column) => row?.[column])]);
   const { password } = credentials;
   const later = await client.login({ ...credentials, password });
   await makeLoginsOld(vault, userId);
-  await t.throwsAsync(later.finishRekey(), required);
   await t.throwsAsync(later.enableSharing(), required);
   const proof = await later.reauthenticate(password);
-  await later.finishRekey(proof);
+  t.is((await later.enableSharing(proof)).fingerprint, fingerprint);
   t.is((await later.enableSharing()).fingerprint, fingerprint);
 
   const device = createDeviceKey();

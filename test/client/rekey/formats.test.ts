@@ -16,7 +16,11 @@ import { readVectors } from '../../support/client/vectors.ts';
 
 const { earlierKey, masterKey, device, rekey } = rekeyVectors;
 const { deviceId, deviceKey, publicKey } = device;
-const content = { earlierKeys: [earlierKey], publicKeys: new Map([[deviceId, publicKey]]) };
+const content = {
+  earlierKeys: [earlierKey],
+  earlierIdentities: [{ privateKey: rekey.earlierPrivateKey, signingSeed: rekey.earlierSeed }],
+  publicKeys: new Map([[deviceId, publicKey]]),
+};
 
 test('the keyring matches the test vectors', async (t) => {
   const keys = { masterKey, rekeyKey: rekey.publicKey };
@@ -104,6 +108,6 @@ test('the values printed in docs/formats.md are those of the test vectors', asyn
   const { typed: _typed, ...printedOfRecovery } = recovery;
   const values = [printedOfRecovery, device, rekey, keys].flatMap((group) => Object.values(group));
   const texts = values.filter((value) => typeof value === 'string');
-  t.is(texts.length, 20);
+  t.is(texts.length, 22);
   for (const text of texts) t.true(joined.includes(text.replaceAll(' ', '')), text);
 });

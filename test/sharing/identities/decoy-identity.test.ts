@@ -7,8 +7,8 @@ import {
   hashToCurve25519,
   randomSigningKey,
   recipientIdOf,
-} from '../../../app/sharing/decoy-identity.ts';
-import { isPublicKey, isSigningKey } from '../../../app/sharing/public-identity.ts';
+} from '../../../app/identities/decoy-identity.ts';
+import { isPublicKey, isSigningKey } from '../../../app/identities/public-identity.ts';
 import { readVectors } from '../../support/client/vectors.ts';
 
 const { decoy } = await readVectors(

@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import anyTest, { type TestFn } from 'ava';
-import { isSigningKey } from '../../../app/sharing/public-identity.ts';
+import { isSigningKey } from '../../../app/identities/public-identity.ts';
 import { proofHeader } from '../../support/accounts/reauth-account.ts';
 import { createApi } from '../../support/documents/uploads.ts';
 import { countStatuses } from '../../support/documents/files.ts';

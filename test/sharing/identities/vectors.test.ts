@@ -2,7 +2,7 @@ import { readFile } from 'node:fs/promises';
 import { hexToBytes, randomBytes } from '@noble/hashes/utils.js';
 import test from 'ava';
 import { z } from 'zod';
-import { fingerprintOf as fingerprintOnServer } from '../../../app/sharing/public-identity.ts';
+import { fingerprintOf as fingerprintOnServer } from '../../../app/identities/public-identity.ts';
 import { decodeBase64, encodeBase64 } from '../../../client/bytes/base64.ts';
 import { createKeyPair } from '../../../client/crypto/hpke.ts';
 import { fingerprintOf, publicIdentityOf } from '../../../client/identity/identity.ts';

@@ -34,6 +34,8 @@ export const rekeyVectors = await readVectors(
       privateKey: Hex,
       publicKey: Base64,
       deviceEnvelope: Base64,
+      earlierPrivateKey: Hex,
+      earlierSeed: Hex,
       nonce: Hex,
       keyring: z.string(),
     }),

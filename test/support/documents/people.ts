@@ -1,6 +1,6 @@
 import { generateKeyPairSync, randomBytes, randomUUID, type KeyObject } from 'node:crypto';
 import type { ExecutionContext } from 'ava';
-import type { PublicIdentity } from '../../../app/sharing/public-identity.ts';
+import type { PublicIdentity } from '../../../app/identities/public-identity.ts';
 import type { TokenSubject } from '../../../app/tokens/access-token.ts';
 import { createApi, type Answer, type Api } from './uploads.ts';
 import { createSql } from '../vault/sql.ts';
