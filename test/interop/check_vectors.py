@@ -128,7 +128,8 @@ class Vectors(unittest.TestCase):
         )
         self.assertEqual(opened, master_key)
         keyring = rekey.open_keyring(master_key, made["keyring"])
-        self.assertEqual(keyring, ([earlier_key], {device_id: public_key}))
+        earlier = tuple(bytes.fromhex(made[name]) for name in ("earlierPrivateKey", "earlierSeed"))
+        self.assertEqual(keyring, ([earlier_key], [earlier], {device_id: public_key}))
         with self.assertRaises(InvalidTag):
             rekey.open_keyring(earlier_key, made["keyring"])
         with self.assertRaises(InvalidTag):
