@@ -1,4 +1,4 @@
-import { Client } from 'pg';
+import { Client, DatabaseError } from 'pg';
 import { loadSecret } from '../files/secrets.ts';
 
 /** Everything needed to log in to the embedded Postgres as any role, as plain JSON. */
@@ -103,11 +103,29 @@ export async function createDatabase(
     const found = await client.query('SELECT 1 FROM pg_database WHERE datname = $1', [name]);
     if (found.rows.length > 0) return;
     const from = template === undefined ? '' : ` TEMPLATE ${client.escapeIdentifier(template)}`;
-    await client.query(
-      `CREATE DATABASE ${client.escapeIdentifier(name)} OWNER probatio_owner${from}`,
-    );
+    const statement = `CREATE DATABASE ${client.escapeIdentifier(name)} OWNER probatio_owner${from}`;
+    await untilUnused(() => client.query(statement));
   });
   await restrictDatabase(access, name, ['probatio_app', 'probatio_service']);
+}
+
+/** The number of attempts to copy a template; Postgres waits 5 s in each. */
+const copyAttempts = 6;
+
+/**
+ * Repeats an attempt to copy a database while others use it. On a machine without a free processor,
+ * workers of autovacuum do not leave it within the 5 s that Postgres gives them.
+ */
+async function untilUnused(copy: () => Promise<unknown>): Promise<void> {
+  for (let attempt = 1; ; attempt += 1) {
+    try {
+      await copy();
+      return;
+    } catch (error) {
+      const isInUse = error instanceof DatabaseError && error.code === '55006';
+      if (!isInUse || attempt === copyAttempts) throw error;
+    }
+  }
 }
 
 /**

@@ -1,15 +1,18 @@
 import { Client } from 'pg';
-import test, { type ExecutionContext } from 'ava';
+import anyTest, { type ExecutionContext } from 'ava';
 import { migrate } from '../../../app/db/migrate.ts';
 import { createOwnRoles, type OwnRoles } from './own-roles.ts';
+
+// The tests are serial: one of them lets logins connect that another one expects to be refused.
+const test = anyTest.serial;
 
 let one: OwnRoles;
 let two: OwnRoles;
 
-test.before(async () => {
+anyTest.before(async () => {
   [one, two] = await Promise.all([createOwnRoles(), createOwnRoles()]);
 });
-test.after.always(() => Promise.all([one, two].map((roles) => roles[Symbol.asyncDispose]())));
+anyTest.after.always(() => Promise.all([one, two].map((roles) => roles[Symbol.asyncDispose]())));
 
 const insertDocument = `insert into documents (id, user_id, tenant_id, place)
   values (gen_random_uuid(), gen_random_uuid(), 'default', gen_random_uuid())`;
