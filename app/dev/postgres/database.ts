@@ -103,8 +103,8 @@ export async function createDatabase(
     const found = await client.query('SELECT 1 FROM pg_database WHERE datname = $1', [name]);
     if (found.rows.length > 0) return;
     const from = template === undefined ? '' : ` TEMPLATE ${client.escapeIdentifier(template)}`;
-    const statement = `CREATE DATABASE ${client.escapeIdentifier(name)} OWNER probatio_owner${from}`;
-    await untilUnused(() => client.query(statement));
+    const created = `CREATE DATABASE ${client.escapeIdentifier(name)}`;
+    await untilUnused(() => client.query(`${created} OWNER probatio_owner${from}`));
   });
   await restrictDatabase(access, name, ['probatio_app', 'probatio_service']);
 }
