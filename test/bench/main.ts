@@ -3,6 +3,7 @@
  * line of JSON. Needs an otherwise idle Linux machine.
  */
 import type { Bench } from './harness/bench.ts';
+import { benchBodies } from './bodies/bodies.ts';
 import { benchDownload } from './download/download.ts';
 import { benchEnumeration } from './enumeration/enumeration.ts';
 import { benchHash } from './hash/hash.ts';
@@ -15,6 +16,7 @@ import { benchUpload } from './upload/upload.ts';
 import { benchVerify } from './verify/verify.ts';
 
 const benches: Record<string, Bench> = {
+  bodies: benchBodies,
   download: benchDownload,
   enumeration: benchEnumeration,
   hash: benchHash,
