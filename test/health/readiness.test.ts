@@ -106,6 +106,8 @@ test('while the signer hangs, a process is not ready, and says so at once', asyn
   await once(mute.listen(signer.socketPath), 'listening');
   t.teardown(() => mute.close());
   for (let count = 0; count < 3; count += 1) await untilReadiness(vault, 503);
+  const timedOut = async () => (await checksOf(vault)).checks['signer']?.error === 'timeout';
+  t.true(await until(timedOut, { what: 'a check that timed out', timeoutMs: 60_000 }));
 });
 
 test('a start without the HSM becomes ready, and refuses only what needs the HSM', async (t) => {
