@@ -13,6 +13,8 @@ import type { RetryPolicy } from './http/retry.ts';
 import { createEnvelopes, type Envelopes } from './keys/envelopes.ts';
 import { holdKey } from './keys/held-key.ts';
 import { createReplacedKeys, type ReplacedKeys } from './keys/replaced-keys.ts';
+import { createMemory, type Memory } from './memory/memory.ts';
+import type { MemoryStore } from './memory/memory-store.ts';
 import { createProofs, type Proofs } from './proofs/proofs.ts';
 import type { TrustedKeys } from './proofs/trusted-keys.ts';
 import { createRecovery, type Recovery } from './recovery/recovery.ts';
@@ -47,6 +49,8 @@ export interface VaultSession extends Sharing, BlockedSenders {
   /** The single steps of an upload; `uploadFile` and `storeDocument` carry out all of them. */
   readonly uploads: Uploads;
   readonly documents: Documents;
+  /** Remembers what the vault has shown to this device, and compares every answer with it. */
+  readonly memory: Memory;
   readonly proofs: Proofs;
   /** Encrypts and uploads a file, and resumes an interrupted upload; see `uploadFile`. */
   uploadFile(options: UploadOptions): Promise<UploadedFile>;
@@ -102,6 +106,7 @@ export function createSession({
   passwordKey,
   deviceId,
   trustedKeys,
+  memoryStore,
   createFileHash,
 }: {
   /** Sends requests with the session's access token. */
@@ -112,14 +117,18 @@ export function createSession({
   readonly passwordKey: Login['passwordKey'];
   readonly deviceId: string | undefined;
   readonly trustedKeys: TrustedKeys;
+  /** Undefined for a memory that lasts as long as the session. */
+  readonly memoryStore: MemoryStore | undefined;
   readonly createFileHash: CreateFileHash;
 }): VaultSession {
   const sessions = createLoginSessions({ http, tokens });
   const uploads = createUploads({ http });
-  const documents = createDocuments({ http });
+  const memory = createMemory({ store: memoryStore, openKeys: () => stored.openKeyring() });
+  const documents = rememberRemovals(createDocuments({ http }), memory);
   const proofs = createProofs({ http });
   const held = holdKey(passwordKey);
-  const stored = createEnvelopes({ http, passwordKey: held });
+  const lookAtKeys = () => memory.lookAtKeys();
+  const stored = createEnvelopes({ http, passwordKey: held, lookAtKeys });
   const openMasterKeys = () => stored.openMasterKeys();
   const identities = createIdentities({ http, openKeyring: () => stored.openKeyring() });
   const envelopes: Envelopes = {
@@ -133,18 +142,20 @@ export function createSession({
   const account = { http, retry, envelopes, passwordKey: held, email };
   const devices = createDevices({ http, envelopes, proofs, deviceId });
   return {
-    ...createSharing({ http, documents, identities, openMasterKeys }),
+    ...createSharing({ http, documents, memory, identities, openMasterKeys }),
     ...createBlockedSenders({ http }),
     http,
     uploads,
     documents,
+    memory,
     proofs,
     envelopes,
     uploadFile: (options) => uploadFile({ uploads, createFileHash }, options),
-    storeDocument: (options) => storeDocument({ uploads, documents, createFileHash }, options),
+    storeDocument: (options) =>
+      storeDocument({ uploads, documents, memory, createFileHash }, options),
     async certifyDocument(id) {
       const owned = { id, ...(await openMasterKeys()) };
-      return certifyDocument({ documents, proofs, trustedKeys }, owned);
+      return certifyDocument({ documents, memory, proofs, trustedKeys }, owned);
     },
     syncEvents: (options) => syncEvents({ http, retry }, options),
     sync: (options) => openSync({ http, ...options }),
@@ -158,11 +169,22 @@ export function createSession({
     devices,
     recovery: createRecovery(account),
     changePassword: (change) => changePassword(account, change),
-    draftRekey: (options) => draftRekey({ ...account, devices, identities }, options),
+    draftRekey: (options) => draftRekey({ ...account, devices, identities, lookAtKeys }, options),
     replacedKeys: createReplacedKeys({ http }),
     async closeAccount(password) {
       await closeAccount({ http, retry, tokens }, { email, password });
       held.forget();
+    },
+  };
+}
+
+/** Returns the documents, with each removal by the user remembered. */
+function rememberRemovals(documents: Documents, memory: Memory): Documents {
+  return {
+    ...documents,
+    async delete(id) {
+      await documents.delete(id);
+      await memory.removedDocument(id);
     },
   };
 }

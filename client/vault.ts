@@ -2,6 +2,7 @@ import { createAccounts, type Accounts, type LoginOptions } from './accounts/acc
 import { createFileHash, type CreateFileHash } from './files/hash.ts';
 import { createHttp } from './http/http.ts';
 import type { AuditKey } from './proofs/audit-key.ts';
+import type { MemoryStore } from './memory/memory-store.ts';
 import { createProofs } from './proofs/proofs.ts';
 import { createTrustedKeys } from './proofs/trusted-keys.ts';
 import { recoverAccount, type RecoverAccount } from './recovery/recover-account.ts';
@@ -29,14 +30,22 @@ export interface VaultClientOptions {
   /**
    * Fingerprints of the vault's first audit keys, whole or their first 32 hex digits, which you
    * compared with published ones. By default, the first keys that the vault shows are trusted for
-   * as long as this client exists, which `Seal.keyTrust` says.
+   * as long as this client exists or the memory of a session keeps them; `Seal.keyTrust` says so.
    */
   readonly trustedKeys?: readonly string[];
   /** The device's clock; the default is the system's. */
   readonly now?: () => Date;
 }
 
-export interface RecoverOptions extends RecoverAccount {
+export interface SessionOptions extends LoginOptions {
+  /**
+   * Keeps what this device has seen of the vault, so that a vault that shows an older state later
+   * is found out; use one for each account. By default it is remembered until the session ends.
+   */
+  readonly memory?: MemoryStore;
+}
+
+export interface RecoverOptions extends RecoverAccount, Pick<SessionOptions, 'memory'> {
   /** Id of the device to bind the new login session to. */
   readonly deviceId?: string;
   /**
@@ -52,7 +61,7 @@ export interface RecoverOptions extends RecoverAccount {
  */
 export interface VaultClient extends Pick<Accounts, 'register' | 'validateEmail'> {
   /** Logs in and resolves with a session. Throws what `Accounts.login` throws. */
-  login(options: LoginOptions): Promise<VaultSession>;
+  login(options: SessionOptions): Promise<VaultSession>;
   /**
    * Sets a new password with the recovery words and logs in. With `rehearse`, a rekey follows, for
    * which `rehearse` asks the user for confirmation. Throws what `recoverAccount` and
@@ -78,17 +87,18 @@ export function createVaultClient(options: VaultClientOptions): VaultClient {
   const listKeys = () => createProofs({ http }).keys();
   const trustedKeys = createTrustedKeys({ listKeys, pinned: options.trustedKeys, now });
 
-  async function login(loginOptions: LoginOptions): Promise<VaultSession> {
-    const { pair, passwordKey } = await accounts.login(loginOptions);
+  async function login({ memory, ...credentials }: SessionOptions): Promise<VaultSession> {
+    const { pair, passwordKey } = await accounts.login(credentials);
     const tokens = createSessionTokens({ http, pair, retry, now });
     return createSession({
       http: createSessionHttp({ http, tokens }),
       retry,
       tokens,
-      email: loginOptions.email,
+      email: credentials.email,
       passwordKey,
-      deviceId: loginOptions.deviceId,
+      deviceId: credentials.deviceId,
       trustedKeys,
+      memoryStore: memory,
       createFileHash: options.createFileHash ?? createFileHash,
     });
   }
@@ -98,9 +108,10 @@ export function createVaultClient(options: VaultClientOptions): VaultClient {
     auditKeys: listKeys,
     validateEmail: (token) => accounts.validateEmail(token),
     login,
-    async recover({ deviceId, rehearse, ...recovered }) {
+    async recover({ deviceId, memory, rehearse, ...recovered }) {
       const { email, newPassword: password } = recovered;
-      const logIn = () => login({ email, password, deviceId });
+      const logIn = () =>
+        login({ email, password, deviceId, ...(memory !== undefined && { memory }) });
       const session = await recoverAccount({ http, accounts }, recovered, logIn);
       if (rehearse !== undefined) {
         const draft = await session.draftRekey({ password });

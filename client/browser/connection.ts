@@ -1,10 +1,22 @@
-import { deleteDB, openDB } from 'idb';
+import { deleteDB, openDB, type DBSchema } from 'idb';
 import { ClientError, type ClientErrorCode } from '../errors/client-error.ts';
+import type { DatabaseFormat, Transaction } from './database-format.ts';
 import { toStoreError } from './store-error.ts';
-import { storeNames, formatVersion, type SyncSchema, type SyncTransaction } from './sync-schema.ts';
 import { runTransaction } from './transaction.ts';
 
-export type Connection = Awaited<ReturnType<typeof connect>>;
+export interface Connection<S extends DBSchema> {
+  /**
+   * Runs `act` in a transaction that becomes durable as a whole or not at all. `act` must await
+   * requests of the transaction and nothing else. Throws what `act` throws, and ClientError in
+   * place of an error of IndexedDB.
+   */
+  transact<T>(act: (transaction: Transaction<S>) => Promise<T>): Promise<T>;
+  /**
+   * Closes the database. Transactions in progress finish, and later calls of `transact` throw
+   * store_closed.
+   */
+  close(): void;
+}
 
 /**
  * Opens an IndexedDB database, or creates it. The connection closes when another tab deletes or
@@ -13,12 +25,13 @@ export type Connection = Awaited<ReturnType<typeof connect>>;
  * store_full or store_unavailable if the database cannot be opened, and store_blocked if it is not
  * open yet when the signal aborts.
  */
-export async function connect(
+export async function connect<S extends DBSchema>(
   name: string,
+  format: DatabaseFormat<S>,
   { signal, onLost }: { readonly signal: AbortSignal; readonly onLost: () => void },
-) {
+): Promise<Connection<S>> {
   let end: ClientErrorCode | undefined;
-  const opening = open(name, (code) => {
+  const opening = open(name, format, (code) => {
     close(code);
     onLost();
   });
@@ -34,31 +47,17 @@ export async function connect(
     throw error;
   });
   return {
-    /**
-     * Runs `act` in a transaction that becomes durable as a whole or not at all. `act` must await
-     * requests of the transaction and nothing else. Throws what `act` throws, and ClientError in
-     * place of an error of IndexedDB.
-     */
-    async transact<T>(act: (transaction: SyncTransaction) => Promise<T>): Promise<T> {
+    async transact(act) {
       if (end !== undefined) throw new ClientError(end);
       try {
-        const transaction = database.transaction<typeof storeNames, 'readwrite'>(
-          storeNames,
-          'readwrite',
-          {
-            durability: 'strict',
-          },
-        );
-        return await runTransaction(transaction, act);
+        const names = format.stores.map((store) => store.name);
+        const options = { durability: 'strict' } as const;
+        return await runTransaction(database.transaction(names, 'readwrite', options), act);
       } catch (error) {
         throw toStoreError(error);
       }
     },
-    /**
-     * Closes the database. Transactions in progress finish, and later calls of `transact` throw
-     * store_closed.
-     */
-    close: (): void => close('store_closed'),
+    close: () => close('store_closed'),
   };
 }
 
@@ -71,10 +70,16 @@ export async function deleteDatabase(name: string, signal: AbortSignal): Promise
   await unlessAborted(remove(), signal);
 }
 
-async function open(name: string, onLost: (code: ClientErrorCode) => void) {
-  return openDB<SyncSchema>(name, formatVersion, {
+async function open<S extends DBSchema>(
+  name: string,
+  { version, stores }: DatabaseFormat<S>,
+  onLost: (code: ClientErrorCode) => void,
+) {
+  return openDB<S>(name, version, {
     upgrade(database) {
-      for (const store of storeNames) database.createObjectStore(store);
+      for (const { name, autoIncrement = false } of stores) {
+        database.createObjectStore(name, { autoIncrement });
+      }
     },
     blocking: (_, newVersion) => onLost(newVersion === null ? 'store_deleted' : 'store_newer'),
     terminated: () => onLost('store_closed'),

@@ -4,7 +4,7 @@ import { ClientError } from '../errors/client-error.ts';
 import { deriveKey } from '../crypto/hkdf.ts';
 import type { MasterKeys } from '../keys/master-keys.ts';
 import type { Connection } from './connection.ts';
-import type { SyncTransaction } from './sync-schema.ts';
+import type { SyncSchema, SyncTransaction } from './sync-schema.ts';
 
 const ownerLabel = 'Service_Sync_Store_v1';
 
@@ -14,7 +14,7 @@ const ownerLabel = 'Service_Sync_Store_v1';
  * store_of_another_user if the store is bound to a master key that is not given.
  */
 export async function takeStore(
-  connection: Connection,
+  connection: Connection<SyncSchema>,
   { masterKey, earlierKeys = [] }: MasterKeys,
 ): Promise<string> {
   const owner = await ownerOf(masterKey);

@@ -5,7 +5,7 @@ import { StoredObject } from '../sync/stores/stored-object.ts';
 import type { SavedChanges, SyncStore } from '../sync/stores/store.ts';
 import { connect, deleteDatabase, type Connection } from './connection.ts';
 import { takeStore, verifyHolder } from './store-holder.ts';
-import type { SyncTransaction } from './sync-schema.ts';
+import { syncFormat, type SyncSchema, type SyncTransaction } from './sync-schema.ts';
 import { holdWebLock } from './web-lock.ts';
 
 /**
@@ -44,9 +44,9 @@ export async function openSyncDatabase({
   ...keys
 }: SyncDatabaseOptions): Promise<SyncDatabase> {
   const release = await holdWebLock(`sync-database ${name}`, signal);
-  let connection: Connection | undefined;
+  let connection: Connection<SyncSchema> | undefined;
   try {
-    connection = await connect(name, { signal, onLost: release });
+    connection = await connect(name, syncFormat, { signal, onLost: release });
     const holder = await takeStore(connection, keys);
     return createStore(connection, { holder, release });
   } catch (error) {
@@ -69,7 +69,7 @@ export async function forgetSyncDatabase(
 }
 
 function createStore(
-  connection: Connection,
+  connection: Connection<SyncSchema>,
   { holder, release }: { readonly holder: string; readonly release: () => void },
 ): SyncDatabase {
   /**

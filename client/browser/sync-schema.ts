@@ -1,8 +1,6 @@
-import type { DBSchema, IDBPTransaction } from 'idb';
+import type { DBSchema } from 'idb';
 import type { StoredObject } from '../sync/stores/stored-object.ts';
-
-export const formatVersion = 1;
-export const storeNames: ('meta' | 'objects')[] = ['meta', 'objects'];
+import type { DatabaseFormat, Transaction } from './database-format.ts';
 
 export interface SyncSchema extends DBSchema {
   readonly objects: {
@@ -19,4 +17,9 @@ export interface SyncSchema extends DBSchema {
   readonly meta: { readonly key: 'cursor' | 'owner' | 'holder'; readonly value: string };
 }
 
-export type SyncTransaction = IDBPTransaction<SyncSchema, typeof storeNames, 'readwrite'>;
+export type SyncTransaction = Transaction<SyncSchema>;
+
+export const syncFormat: DatabaseFormat<SyncSchema> = {
+  version: 1,
+  stores: [{ name: 'meta' }, { name: 'objects' }],
+};

@@ -1,12 +1,13 @@
-import type { SyncTransaction } from './sync-schema.ts';
+import type { DBSchema } from 'idb';
+import type { Transaction } from './database-format.ts';
 
 /**
  * Runs `act` and resolves with its result once the transaction is committed. Throws what `act`
  * throws, or the reason why the transaction was aborted.
  */
-export async function runTransaction<T>(
-  transaction: SyncTransaction,
-  act: (transaction: SyncTransaction) => Promise<T>,
+export async function runTransaction<T, S extends DBSchema>(
+  transaction: Transaction<S>,
+  act: (transaction: Transaction<S>) => Promise<T>,
 ): Promise<T> {
   const committed = isCommitted(transaction);
   let result: T;
@@ -26,7 +27,7 @@ export async function runTransaction<T>(
  * may lack the reason of an abort, so callers read `transaction.error` after the transaction has
  * ended.
  */
-function isCommitted(transaction: SyncTransaction): Promise<boolean> {
+function isCommitted<S extends DBSchema>(transaction: Transaction<S>): Promise<boolean> {
   transaction.done.catch(() => {});
   return new Promise((resolve) => {
     transaction.addEventListener('complete', () => resolve(true));
@@ -34,7 +35,7 @@ function isCommitted(transaction: SyncTransaction): Promise<boolean> {
   });
 }
 
-function abort(transaction: SyncTransaction): void {
+function abort<S extends DBSchema>(transaction: Transaction<S>): void {
   try {
     transaction.abort();
   } catch {

@@ -5,9 +5,13 @@ import { noResume } from '../uploads/resume.ts';
 import type { UploadDependencies, UploadOptions } from '../uploads/send-parts.ts';
 import { isSpent } from '../uploads/spent-upload.ts';
 import { uploadFile, type UploadedFile } from '../uploads/upload.ts';
-import type { Documents } from './documents.ts';
 import { assertDescription, encryptMetadata, hashMetadata, type Metadata } from './metadata.ts';
-import { openDocument, type OpenedDocument } from './open-document.ts';
+import {
+  openDocument,
+  stateOf,
+  type OpenDependencies,
+  type OpenedDocument,
+} from './open-document.ts';
 import type { DocumentVersion } from './versions.ts';
 
 export interface AddVersionOptions extends Omit<UploadOptions, 'versionOf'> {
@@ -28,13 +32,12 @@ export interface AddVersionOptions extends Omit<UploadOptions, 'versionOf'> {
  * or media type that is not a string, before anything is sent.
  */
 export async function addVersion(
-  dependencies: UploadDependencies & { readonly documents: Documents },
+  dependencies: UploadDependencies & OpenDependencies,
   { id, name, mediaType, ...options }: AddVersionOptions,
 ): Promise<DocumentVersion> {
-  const { documents } = dependencies;
   const { source, masterKey, earlierKeys, resume = noResume } = options;
   const owned = { id, masterKey, earlierKeys };
-  const before = await openDocument({ documents }, owned);
+  const before = await openDocument(dependencies, owned);
   const { documentId, documentKey } = before;
   const description = (metadata: Metadata) => ({
     name: name ?? metadata.name,
@@ -52,7 +55,7 @@ export async function addVersion(
       { ...description(metadata), fileHash: file.fileHash },
     );
   try {
-    const added = await addOrFind(documents, owned, { file, before, makeMetadata });
+    const added = await addOrFind(dependencies, owned, { file, before, makeMetadata });
     await resume.clear();
     if (added.fileHash !== file.fileHash) throw new ClientError('file_hash_mismatch');
     return added;
@@ -74,25 +77,25 @@ interface Addition {
  * earlier call added it and the response to that call was lost, resolves with the existing version.
  */
 async function addOrFind(
-  documents: Documents,
+  dependencies: OpenDependencies,
   owned: MasterKeys & { readonly id: string },
   { file, before, makeMetadata }: Addition,
 ): Promise<DocumentVersion> {
+  const { documents, memory } = dependencies;
   let current = before;
   for (;;) {
     const { storagePath, documentId, version, fileHash } = file;
     try {
       const encryptedMetadata = await makeMetadata(current);
-      return await documents.addVersion(
-        documentId,
-        { encryptedMetadata, storagePath },
-        current.etag,
-      );
+      const request = { encryptedMetadata, storagePath };
+      const added = await documents.addVersion(documentId, request, current.etag);
+      await memory.madeDocument(documentId, stateOf({ version, change: 0 }, encryptedMetadata));
+      return added;
     } catch (error) {
       const hasChanged = hasCode(error, 'precondition_failed');
       if (!hasChanged && !isSpent(error)) throw error;
       const { etag } = current;
-      current = await openDocument({ documents }, owned);
+      current = await openDocument(dependencies, owned);
       if (current.version < version && hasChanged && current.etag !== etag) continue;
       for await (const existing of documents.versions(documentId)) {
         if (existing.version === version && existing.fileHash === fileHash) return existing;

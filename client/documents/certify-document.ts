@@ -1,15 +1,14 @@
-import { ClientError } from '../errors/client-error.ts';
 import { VaultError } from '../errors/vault-error.ts';
 import type { MasterKeys } from '../keys/master-keys.ts';
 import type { AuditProof } from '../proofs/proof-format.ts';
 import type { Proofs } from '../proofs/proofs.ts';
 import { findSealDefect, readSealedVersion, SealError } from '../proofs/seal.ts';
 import type { KeyTrust, TrustedKeys } from '../proofs/trusted-keys.ts';
-import type { Documents } from './documents.ts';
 import { hashMetadata } from './metadata.ts';
 import {
   openDocument,
   openVersionOf,
+  type OpenDependencies,
   type OpenedDocument,
   type OpenedVersion,
 } from './open-document.ts';
@@ -23,8 +22,7 @@ export interface Seal {
   readonly keyTrust: KeyTrust;
 }
 
-interface CertifyDependencies {
-  readonly documents: Documents;
+interface CertifyDependencies extends OpenDependencies {
   readonly proofs: Proofs;
   readonly trustedKeys: TrustedKeys;
 }
@@ -41,12 +39,12 @@ export async function certifyDocument(
   dependencies: CertifyDependencies,
   owned: MasterKeys & { readonly id: string },
 ): Promise<Seal> {
-  const { documents, trustedKeys } = dependencies;
-  const before = await openDocument({ documents }, owned);
+  const { trustedKeys } = dependencies;
+  const before = await openDocument(dependencies, owned);
   const proof = await requestSeal(dependencies, before.documentId);
-  const sealed = await openSealed(documents, owned, { before, proof });
+  const sealed = await openSealed(dependencies, owned, { before, proof });
   const metadataHash = hashMetadata(sealed.encryptedMetadata);
-  const options = await trustedKeys.find(proof);
+  const options = await trustedKeys.find(proof, dependencies.memory);
   const defect = findSealDefect({ ...sealed, metadataHash }, proof, options);
   if (defect !== undefined) throw new SealError(proof, defect);
   return { version: sealed.version, proof, keyTrust: trustedKeys.trust };
@@ -67,20 +65,16 @@ async function requestSeal(
 
 /**
  * Opens the version that the proof says was sealed: the current one, or one that was current
- * between the first look and now, since other clients may change the document meanwhile. Throws
- * rolled_back if the vault now sends an older state than before.
+ * between the first look and now, since other clients may change the document meanwhile.
  */
 async function openSealed(
-  documents: Documents,
+  dependencies: OpenDependencies,
   owned: MasterKeys & { readonly id: string },
   { before, proof }: { readonly before: OpenedDocument; readonly proof: AuditProof },
 ): Promise<OpenedVersion> {
-  const after = await openDocument({ documents }, owned);
-  const { version, change } = before.place;
-  const isOlder =
-    after.version < version || (after.version === version && after.place.change < change);
-  if (isOlder) throw new ClientError('rolled_back');
+  const after = await openDocument(dependencies, owned);
+  const { version } = before;
   const sealed = readSealedVersion(proof) ?? after.version;
   const isBetween = sealed >= version && sealed < after.version;
-  return isBetween ? openVersionOf({ documents }, after, sealed) : after;
+  return isBetween ? openVersionOf(dependencies, after, sealed) : after;
 }

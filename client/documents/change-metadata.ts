@@ -1,10 +1,10 @@
 import { ClientError } from '../errors/client-error.ts';
 import type { MasterKeys } from '../keys/master-keys.ts';
 import { VaultError } from '../errors/vault-error.ts';
-import type { Documents, NewMetadata, RevisedDocument } from './documents.ts';
+import type { NewMetadata, RevisedDocument } from './documents.ts';
 import { hashKeywords, normalizeKeywords } from './keywords.ts';
 import { encryptMetadata, type Metadata } from './metadata.ts';
-import { openDocument } from './open-document.ts';
+import { openDocument, stateOf, type OpenDependencies } from './open-document.ts';
 
 export interface MetadataChange extends MasterKeys, Partial<Pick<Metadata, 'name' | 'mediaType'>> {
   readonly id: string;
@@ -24,11 +24,11 @@ export interface MetadataChange extends MasterKeys, Partial<Pick<Metadata, 'name
  * document's ETag is not `ifMatch`, VaultError 409 document_sealed, and what `openDocument` throws.
  */
 export async function changeMetadata(
-  { documents }: { readonly documents: Documents },
+  dependencies: OpenDependencies,
   { id, masterKey, earlierKeys, name, mediaType, keywords, ifMatch }: MetadataChange,
 ): Promise<RevisedDocument> {
   const owned = { id, masterKey, earlierKeys };
-  const { documentKey, etag, metadata, place } = await openDocument({ documents }, owned);
+  const { documentKey, etag, metadata, place } = await openDocument(dependencies, owned);
   const changed: Metadata = {
     ...metadata,
     name: name ?? metadata.name,
@@ -42,13 +42,20 @@ export async function changeMetadata(
     keywords === undefined
       ? { encryptedMetadata }
       : { encryptedMetadata, keywordDeterministic: await hashKeywords(masterKey, keywords) };
+  const { documents, memory } = dependencies;
+  const made = stateOf(changedPlace, encryptedMetadata);
   try {
-    return await documents.replaceMetadata(id, request, ifMatch ?? etag);
+    const replaced = await documents.replaceMetadata(id, request, ifMatch ?? etag);
+    await memory.madeDocument(id, made);
+    return replaced;
   } catch (error) {
     if (!(error instanceof VaultError) || error.status !== 412) throw error;
     // The vault may have accepted an earlier attempt whose response was lost.
     const present = await documents.getRevised(id);
-    if (present.document.encryptedMetadata === encryptedMetadata) return present;
+    if (present.document.encryptedMetadata === encryptedMetadata) {
+      await memory.madeDocument(id, made);
+      return present;
+    }
     throw new ClientError('version_conflict', { cause: error });
   }
 }

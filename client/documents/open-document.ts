@@ -3,7 +3,10 @@ import type { Bytes } from '../bytes/bytes.ts';
 import type { StoredFile } from '../files/stored-file.ts';
 import { deriveFileKey, type ReadingKey } from '../keys/document-key.ts';
 import { openWithAny, type MasterKeys } from '../keys/master-keys.ts';
+import type { Memory } from '../memory/memory.ts';
+import type { DocumentState } from '../memory/remembered.ts';
 import type { Document, Documents } from './documents.ts';
+import type { MetadataPlace } from './metadata-header.ts';
 import { decryptMetadata, hashMetadata, openMetadata, type PlacedMetadata } from './metadata.ts';
 
 /** The file of a version, and its metadata. */
@@ -20,15 +23,30 @@ export interface OpenedDocument extends OpenedVersion {
   readonly documentKey: Bytes;
 }
 
+export interface OpenDependencies {
+  readonly documents: Documents;
+  readonly memory: Memory;
+}
+
+/** Returns the state of a document by which it is remembered. */
+export function stateOf(
+  { version, change }: Pick<MetadataPlace, 'version' | 'change'>,
+  encryptedMetadata: string,
+): DocumentState {
+  return { version, change, metadataHash: hashMetadata(encryptedMetadata) };
+}
+
 /**
  * Fetches a document and decrypts its metadata and document key. Throws document_mismatch if the
- * vault sends another document, invalid_metadata, metadata_mismatch if the metadata belongs to
- * another file, and VaultError 404 not_found.
+ * vault sends another document, RolledBackError if it sends an older state than this device has
+ * seen, invalid_metadata, metadata_mismatch if the metadata belongs to another file, and VaultError
+ * 404 not_found.
  */
 export async function openDocument(
-  { documents }: { readonly documents: Documents },
+  { documents, memory }: OpenDependencies,
   { id, ...keys }: MasterKeys & { readonly id: string },
 ): Promise<OpenedDocument> {
+  const look = await memory.look();
   const { document, etag } = await documents.getRevised(id);
   const { encryptedMetadata, fileHash } = document;
   const documentId = id.toLowerCase();
@@ -37,6 +55,7 @@ export async function openDocument(
     decryptMetadata(masterKey, { documentId }, encryptedMetadata),
   );
   if (metadata.fileHash !== fileHash) throw new ClientError('metadata_mismatch');
+  await look.sawDocument(documentId, stateOf(place, encryptedMetadata));
   const fileKey = await deriveFileKey({ documentKey }, place);
   const file = { documentId, version: place.version, fileKey, fileHash };
   return { ...file, documentKey, document, etag, encryptedMetadata, metadata, place };
@@ -47,7 +66,7 @@ export async function openDocument(
  * `openDocument` and `openVersionOf` throw.
  */
 export async function openVersion(
-  dependencies: { readonly documents: Documents },
+  dependencies: OpenDependencies,
   { version, ...owned }: MasterKeys & { readonly id: string; readonly version: number },
 ): Promise<OpenedVersion> {
   return openVersionOf(dependencies, await openDocument(dependencies, owned), version);
@@ -61,7 +80,7 @@ export async function openVersion(
  * another file.
  */
 export async function openVersionOf(
-  { documents }: { readonly documents: Documents },
+  { documents }: Pick<OpenDependencies, 'documents'>,
   current: OpenedVersion & ReadingKey,
   version: number,
 ): Promise<OpenedVersion> {

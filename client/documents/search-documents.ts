@@ -1,8 +1,9 @@
 import { ClientError } from '../errors/client-error.ts';
 import { listMasterKeys, openWithAny, type MasterKeys } from '../keys/master-keys.ts';
-import type { DocumentItem, Documents } from './documents.ts';
+import type { DocumentItem } from './documents.ts';
 import { hashKeywords, normalizeKeywords } from './keywords.ts';
 import { decryptMetadata, type Metadata } from './metadata.ts';
+import { stateOf, type OpenDependencies } from './open-document.ts';
 
 /** A document that a search found. */
 export type FoundDocument = DocumentItem & { readonly metadata: Metadata };
@@ -20,11 +21,12 @@ export interface KeywordSearch extends MasterKeys {
  * Lists the user's own documents by keywords, newest first, with their metadata. The vault receives
  * only hashes. After a rekey, it can infer which hashes under the different master keys stand for
  * the same keyword. Throws keyword_mismatch if the vault sends a document without the keywords,
- * what `decryptMetadata` throws, and VaultError 400 if no keyword is given. The vault can leave out
+ * RolledBackError if it sends an older state than this device has seen, what `decryptMetadata`
+ * throws, and VaultError 400 if no keyword is given. The vault can leave out
  * documents unnoticed.
  */
 export async function* searchDocuments(
-  { documents }: { readonly documents: Documents },
+  dependencies: OpenDependencies,
   { all = [], any = [], pageSize, ...keys }: KeywordSearch,
 ): AsyncGenerator<FoundDocument, void, void> {
   const options = pageSize === undefined ? {} : { pageSize };
@@ -36,15 +38,17 @@ export async function* searchDocuments(
       all: await hashKeywords(masterKey, all),
       any: await hashKeywords(masterKey, any),
     };
-    searches.push(documents.search(query, options));
+    searches.push(dependencies.documents.search(query, options));
   }
+  const look = await dependencies.memory.look();
   const wanted = { all: normalizeKeywords(all), any: normalizeKeywords(any) };
   for await (const item of mergeNewestFirst(searches)) {
     const { id: documentId, encryptedMetadata } = item;
-    const { metadata } = await openWithAny(keys, (masterKey) =>
+    const { metadata, place } = await openWithAny(keys, (masterKey) =>
       decryptMetadata(masterKey, { documentId }, encryptedMetadata),
     );
     if (!hasKeywords(metadata, wanted)) throw new ClientError('keyword_mismatch');
+    await look.sawDocument(documentId, stateOf(place, encryptedMetadata));
     yield { ...item, metadata };
   }
 }

@@ -7,6 +7,7 @@ import { uploadFile } from '../uploads/upload.ts';
 import type { Document, Documents, NewDocument } from './documents.ts';
 import { hashKeywords, normalizeKeywords } from './keywords.ts';
 import { assertDescription, encryptMetadata } from './metadata.ts';
+import { stateOf, type OpenDependencies } from './open-document.ts';
 
 export interface StoreDocumentOptions extends Omit<UploadOptions, 'versionOf'> {
   readonly name: string;
@@ -23,7 +24,7 @@ export interface StoreDocumentOptions extends Omit<UploadOptions, 'versionOf'> {
  * for an invalid name, media type or keyword, before anything is sent.
  */
 export async function storeDocument(
-  dependencies: UploadDependencies & { readonly documents: Documents },
+  dependencies: UploadDependencies & OpenDependencies,
   { name, mediaType, keywords = [], ...options }: StoreDocumentOptions,
 ): Promise<Document> {
   const { source, masterKey, resume = noResume } = options;
@@ -43,6 +44,9 @@ export async function storeDocument(
     await resume.clear();
     if (document.id !== id) throw new ClientError('document_mismatch');
     if (document.fileHash !== fileHash) throw new ClientError('file_hash_mismatch');
+    if (document.encryptedMetadata === encryptedMetadata) {
+      await dependencies.memory.madeDocument(id, stateOf(place, encryptedMetadata));
+    }
     return document;
   } catch (error) {
     if (isSpent(error)) await resume.clear();

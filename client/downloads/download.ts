@@ -1,7 +1,6 @@
 import type { Bytes } from '../bytes/bytes.ts';
 import { ClientError } from '../errors/client-error.ts';
-import type { Documents } from '../documents/documents.ts';
-import { openDocument, openVersion } from '../documents/open-document.ts';
+import { openDocument, openVersion, type OpenDependencies } from '../documents/open-document.ts';
 import { decryptStream } from '../files/decryption.ts';
 import type { CreateFileHash } from '../files/hash.ts';
 import type { StoredFile } from '../files/stored-file.ts';
@@ -51,7 +50,7 @@ export async function* downloadFile(
  * Throws what `downloadFile`, `openDocument` and `openVersion` throw.
  */
 export async function* downloadDocument(
-  dependencies: DownloadDependencies & { readonly documents: Documents },
+  dependencies: DownloadDependencies & OpenDependencies,
   {
     id,
     masterKey,

@@ -28,6 +28,7 @@ export type ClientErrorCode =
   | 'recovery_words_incomplete'
   | 'recovery_words_invalid'
   | 'recovery_words_unknown'
+  | 'rekey_unconfirmed'
   | 'resume_in_use'
   | 'rolled_back'
   | 'seal_invalid'
@@ -84,6 +85,8 @@ const messages: Record<ClientErrorCode, string> = {
   recovery_words_invalid:
     'The recovery words have a wrong checksum: one word is wrong, or two are swapped.',
   recovery_words_unknown: 'Some words are not on the list of recovery words: check their spelling.',
+  rekey_unconfirmed:
+    'This device was given a new master key: enter the password here to confirm the rekey.',
   resume_in_use: 'Another upload of this file is running.',
   rolled_back: 'The vault sent an older state than one that it sent before: do not trust it.',
   seal_invalid: 'What the vault sent is no valid seal of this version: do not rely on it.',

@@ -55,6 +55,7 @@ export function createVisitors(baseUrl: string) {
       passwordKey,
       deviceId,
       trustedKeys,
+      memoryStore: undefined,
       createFileHash,
     });
     return { session, tokens };

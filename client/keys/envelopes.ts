@@ -10,6 +10,7 @@ import { VaultError } from '../errors/vault-error.ts';
 import { deviceEnvelopePath, DeviceEnvelope } from './device-envelope.ts';
 import { unwrapOnDevice, type DeviceKey } from './device-key.ts';
 import type { HeldKey } from './held-key.ts';
+import type { KeyLook } from './key-look.ts';
 import { openKeyring, type Keyring } from './keyring.ts';
 import type { MasterKeys } from './master-keys.ts';
 import { storeEnvelope } from './store-envelope.ts';
@@ -39,19 +40,19 @@ export interface Envelopes {
   createMasterKey(): Promise<Bytes>;
   /**
    * Opens the master key, 32 bytes. Throws VaultError 404 not_found if the user has none,
-   * ClientError invalid_envelope if its envelope cannot be decrypted, and session_ended after
-   * logout.
+   * ClientError invalid_envelope or invalid_keyring if it cannot be decrypted, what
+   * `KeyLook.sawMasterKeys` throws, and session_ended after logout.
    */
   openMasterKey(): Promise<Bytes>;
   /**
    * Opens the present master key and all earlier master keys, which decrypt data from before the
-   * last rekey. Throws what `openMasterKey` throws, and invalid_keyring.
+   * last rekey. Throws what `openMasterKey` throws.
    */
   openMasterKeys(): Promise<MasterKeys>;
   /**
-   * Opens the master keys with a device's own key in place of the password. If the vault returns
-   * the device's envelope from before a rekey, this is not detected; therefore open the keys with
-   * the password once after a rekey. Throws what `openMasterKeys` throws, and VaultError 403
+   * Opens the master keys with a device's own key in place of the password. After a rekey, throws
+   * rekey_unconfirmed on a device that remembers the master key of before, until the keys were
+   * opened with the password there. Throws what `openMasterKeys` throws, and VaultError 403
    * device_blacklisted.
    */
   openMasterKeysWithDevice(device: DeviceKey): Promise<MasterKeys>;
@@ -71,9 +72,11 @@ export interface Envelopes {
 export function createEnvelopes({
   http,
   passwordKey,
+  lookAtKeys,
 }: {
   readonly http: Http;
   readonly passwordKey: HeldKey;
+  readonly lookAtKeys: () => KeyLook;
 }): Envelopes {
   const load = () => http.json(Envelope, { method: 'GET', path: routePath });
 
@@ -91,14 +94,18 @@ export function createEnvelopes({
   }
 
   async function openKeyringOf(): Promise<OpenedKeyring> {
+    const look = lookAtKeys();
     const envelope = await load();
-    return withKeyring(await openByPassword(envelope), envelope);
+    const keyring = await withKeyring(await openByPassword(envelope), envelope);
+    await look.sawMasterKeys(keyring, 'password');
+    return keyring;
   }
 
   return {
     async createMasterKey() {
       const [wrappingKey] = passwordKey.candidates();
       if (wrappingKey === undefined) throw new ClientError('session_ended');
+      const look = lookAtKeys();
       const masterKey = randomBytes(keyBytes);
       const encryptedEnvelope = encodeBase64(await wrapKey(wrappingKey, masterKey));
       try {
@@ -109,10 +116,11 @@ export function createEnvelopes({
         // The vault may have accepted an earlier attempt whose response was lost.
         if ((await load()).encryptedEnvelope !== encryptedEnvelope) throw error;
       }
+      await look.sawMasterKeys({ masterKey }, 'password');
       return masterKey;
     },
 
-    openMasterKey: async () => openByPassword(await load()),
+    openMasterKey: async () => (await openKeyringOf()).masterKey,
     openKeyring: openKeyringOf,
     isMasterEnvelope: async (made) => (await load()).encryptedEnvelope === made,
 
@@ -122,12 +130,14 @@ export function createEnvelopes({
     },
 
     async openMasterKeysWithDevice(device) {
+      const look = lookAtKeys();
       const path = deviceEnvelopePath(device.deviceId);
       const { encryptedEnvelope } = await http.json(DeviceEnvelope, { method: 'GET', path });
       const envelope = await load();
       const wrapped = decodeBase64(encryptedEnvelope);
       const masterKey = assertKey(await unwrapOnDevice(device, wrapped, envelope.keyring));
       const { earlierKeys } = await withKeyring(masterKey, envelope);
+      await look.sawMasterKeys({ masterKey, earlierKeys }, 'device');
       return { masterKey, earlierKeys };
     },
   };

@@ -1,13 +1,7 @@
-import { open, type FileHandle } from 'node:fs/promises';
-import { dirname } from 'node:path';
 import { ClientError } from '../errors/client-error.ts';
-import { createSavedState } from '../sync/stores/memory-store.ts';
+import { createSavedState } from '../sync/stores/in-memory-store.ts';
 import { SavedChanges, type SavedState, type SyncStore } from '../sync/stores/store.ts';
-import { createTurns } from '../sync/stores/turns.ts';
-import { writeFileAtomically } from './atomic-file.ts';
-import { claimPath } from './claim.ts';
-import { syncDirectory } from './sync-directory.ts';
-import { readWholeLines } from './whole-lines.ts';
+import { openLineFile, type Lines } from './line-file.ts';
 
 /**
  * Bytes by which the file must grow before it is rewritten as one line; it must also grow by twice
@@ -23,87 +17,38 @@ const leastGrowthBytes = 1_048_576;
  * the file open. `load` throws store_damaged; `load` and `save` throw store_full.
  */
 export async function openSyncFile(path: string): Promise<SyncStore & AsyncDisposable> {
-  const claim = await claimPath(path, 'store_in_use');
+  const file = await openLineFile(path);
   const state = createSavedState();
-  let file: FileHandle | undefined;
-  let compactBytes = 0;
-  let bytes = 0;
-  let isTorn = false;
-  let isClosed = false;
-  const inTurn = createTurns();
-
-  /** Runs `work` after all earlier operations. Throws store_closed if the store was disposed of. */
-  async function inTurnUnlessClosed<T>(work: () => Promise<T>): Promise<T> {
-    if (isClosed) throw new ClientError('store_closed');
-    return inTurn(work).catch(rethrow);
-  }
-
-  async function close(): Promise<void> {
-    const open = file;
-    file = undefined;
-    await open?.close();
-  }
+  let compactLength = 0;
 
   /** Rewrites the file as one line. */
-  async function compact(): Promise<void> {
+  async function compact(lines: Lines): Promise<void> {
     const line = toLine(state.present());
-    await close();
-    await writeFileAtomically(path, asPieces(line));
-    compactBytes = line.length;
-  }
-
-  async function append(line: Buffer): Promise<void> {
-    if (file === undefined) {
-      const opened = await open(path, 'a', 0o600);
-      ({ size: bytes } = await opened.stat());
-      isTorn = false;
-      file = opened;
-      await syncDirectory(dirname(path));
-    }
-    // An earlier save that failed, for example on a full disk, may have left part of a line, which
-    // is cut off here.
-    if (isTorn) await file.truncate(bytes);
-    isTorn = true;
-    await file.appendFile(line);
-    await file.datasync();
-    isTorn = false;
-    bytes += line.length;
+    await lines.replace(line);
+    compactLength = line.length;
   }
 
   return {
     load: () =>
-      inTurnUnlessClosed(async () => {
-        for (const line of await readWholeLines(path)) state.apply(parseChanges(line));
-        await compact();
+      file.run(async (lines) => {
+        for (const line of await lines.read()) state.apply(parseChanges(line));
+        await compact(lines);
         return state.present();
       }),
     save: (changes) =>
-      inTurnUnlessClosed(async () => {
-        const grown = bytes - compactBytes;
-        if (grown > Math.max(leastGrowthBytes, 2 * compactBytes)) await compact();
-        await append(toLine(changes));
+      file.run(async (lines) => {
+        const limit = Math.max(leastGrowthBytes, 2 * compactLength);
+        if (lines.grownBytes() > limit) await compact(lines);
+        await lines.append(toLine(changes));
         state.apply(changes);
       }),
-    async [Symbol.asyncDispose]() {
-      isClosed = true;
-      try {
-        await inTurn(close);
-      } finally {
-        await claim[Symbol.asyncDispose]();
-      }
-    },
+    [Symbol.asyncDispose]: () => file[Symbol.asyncDispose](),
   };
 }
 
-function rethrow(cause: unknown): never {
-  const code = cause instanceof Error && 'code' in cause ? cause.code : undefined;
-  if (code === 'ENOSPC' || code === 'EDQUOT') throw new ClientError('store_full', { cause });
-  throw cause;
-}
-
-function toLine(changes: SavedChanges | SavedState): Buffer {
+function toLine(changes: SavedChanges | SavedState): string {
   const forgotten = 'forgotten' in changes ? changes.forgotten : [];
-  return Buffer.from(`${JSON.stringify({ ...changes, forgotten })}\n`);
+  return JSON.stringify({ ...changes, forgotten });
 }
 
 function parseChanges(line: string): SavedChanges {
@@ -112,8 +57,4 @@ function parseChanges(line: string): SavedChanges {
   } catch {
     throw new ClientError('store_damaged');
   }
-}
-
-async function* asPieces(bytes: Buffer): AsyncGenerator<Buffer> {
-  yield bytes;
 }

@@ -1,3 +1,4 @@
+import type { Memory } from '../memory/memory.ts';
 import type { AuditKey } from './audit-key.ts';
 import { verifyKeyChain } from './key-chain.ts';
 import type { AuditProof } from './proof-format.ts';
@@ -8,7 +9,7 @@ const maxAgeMs = 5 * 60_000;
 
 /**
  * By what the keys of a vault are trusted: by fingerprints that the application gave, or because
- * the vault showed their first ones when this client first asked. In the second case, a vault that
+ * the vault showed their first ones when this device first asked. In the second case, a vault that
  * lied from the start is not found out.
  */
 export type KeyTrust = 'pinned' | 'first_seen';
@@ -20,10 +21,12 @@ interface Known {
 
 export type TrustedKeys = ReturnType<typeof createTrustedKeys>;
 
+type KeyMemory = Pick<Memory, 'vaultKeys' | 'sawVaultKeys'>;
+
 /**
- * Creates the memory of a client for the audit keys of its vault: `pinned` are fingerprints of the
- * vault's first keys. Without them, the first keys that the vault shows are remembered for as long
- * as the client exists, and all later ones must be vouched for by these.
+ * Creates the check of the audit keys of a vault: `pinned` are fingerprints of the vault's first
+ * keys. Without them, the first keys that the vault showed are remembered, in the memory of the
+ * session and for as long as the client exists, and all later ones must be vouched for by these.
  */
 export function createTrustedKeys({
   listKeys,
@@ -44,6 +47,13 @@ export function createTrustedKeys({
     return keys;
   }
 
+  /** Resolves with the first keys of the vault, as this device has seen them first. */
+  async function rememberFirst(memory: KeyMemory): Promise<readonly string[]> {
+    const seen = firstSeen ?? [];
+    if (seen.length > 0) await memory.sawVaultKeys(seen);
+    return (await memory.vaultKeys()) ?? seen;
+  }
+
   function isFresh({ keys, fetchedAt }: Known, { hsmKeyId }: AuditProof): boolean {
     const isYoung = now().getTime() - fetchedAt.getTime() < maxAgeMs;
     return isYoung && keys.some(({ keyId }) => keyId === hsmKeyId);
@@ -55,11 +65,11 @@ export function createTrustedKeys({
     trust,
 
     /** Resolves with the keys that are trusted for a proof, and what is known of all keys. */
-    async find(proof: AuditProof): Promise<VerifyOptions> {
+    async find(proof: AuditProof, memory: KeyMemory): Promise<VerifyOptions> {
       const isKnown = known !== undefined && isFresh(known, proof);
       const keys = isKnown ? (known?.keys ?? []) : await fetchKeys();
-      const trustedKeys = verifyKeyChain(keys, { pinned: pinned ?? firstSeen ?? [] });
-      return { trustedKeys, keys };
+      const first = pinned ?? (await rememberFirst(memory));
+      return { trustedKeys: verifyKeyChain(keys, { pinned: first }), keys };
     },
   };
 }

@@ -10,6 +10,7 @@ import { keyBytes } from '../crypto/key.ts';
 import type { Device, Devices } from '../devices/devices.ts';
 import { createRekeyKeyPair, wrapForDevice } from '../keys/device-key.ts';
 import type { OpenedKeyring } from '../keys/envelopes.ts';
+import type { KeyLook } from '../keys/key-look.ts';
 import { sealKeyring } from '../keys/keyring.ts';
 import { passwordMethod, recoveryWords } from '../login/login-method.ts';
 import { compareRecoveryWords, createRecoveryWords } from '../recovery/recovery-words.ts';
@@ -49,6 +50,7 @@ export interface RekeyDraft {
 export interface RekeyDependencies extends AccountDependencies {
   readonly devices: Pick<Devices, 'list' | 'revoke'>;
   readonly identities: Pick<Identities, 'openRewrapped'>;
+  readonly lookAtKeys: () => KeyLook;
 }
 
 /** Prepares a rekey. Throws device_unreachable if this session's own device would be revoked. */
@@ -87,6 +89,7 @@ async function rekey(
     throw new ClientError('devices_changed');
   }
   const keyring = await envelopes.openKeyring();
+  const look = dependencies.lookAtKeys();
   const proof = { reauthToken };
   const identity = await identities.openRewrapped(proof);
   const masterKey = randomBytes(keyBytes);
@@ -96,7 +99,6 @@ async function rekey(
     { words, kept: present.kept },
   );
   const credential = await createCredential(passwordMethod, newPassword, masterKey);
-  wipe(masterKey, keyring.masterKey, ...keyring.earlierKeys);
   for (const { deviceId } of present.revoked) await devices.revoke(deviceId, { proof });
   try {
     await replaceCredentials(dependencies, { credential, reauthToken }, rekeyed);
@@ -104,6 +106,9 @@ async function rekey(
     if (!hasCode(cause, 'rekey_incomplete')) throw cause;
     throw new ClientError('devices_changed', { cause });
   }
+  const earlierKeys = [keyring.masterKey, ...keyring.earlierKeys];
+  await look.sawMasterKeys({ masterKey, earlierKeys }, 'password');
+  wipe(masterKey, ...earlierKeys);
 }
 
 async function planDevices(

@@ -2,10 +2,15 @@ import { z } from 'zod';
 import { encodeBase64 } from '../bytes/base64.ts';
 import { Key } from '../crypto/key.ts';
 import { ClientError } from '../errors/client-error.ts';
-import type { Documents } from '../documents/documents.ts';
 import { documentPath } from '../documents/fields.ts';
 import type { Metadata } from '../documents/metadata.ts';
-import { openDocument, openVersionOf, type OpenedDocument } from '../documents/open-document.ts';
+import {
+  openDocument,
+  openVersionOf,
+  stateOf,
+  type OpenDependencies,
+  type OpenedDocument,
+} from '../documents/open-document.ts';
 import type { FreshProof } from '../http/fresh-proof.ts';
 import type { Http } from '../http/http.ts';
 import { listPages } from '../http/pages.ts';
@@ -14,7 +19,12 @@ import type { MasterKeys } from '../keys/master-keys.ts';
 import { normalizeEmail } from '../login/email.ts';
 import type { Identities } from '../identity/identities.ts';
 import { fingerprintOf, type Identity, type PublicIdentity } from '../identity/identity.ts';
-import { IdentityError } from '../identity/identity-error.ts';
+import {
+  confirmRecipient,
+  confirmSharer,
+  type ConfirmedKey,
+  type ExpectedKey,
+} from './confirmation.ts';
 import { openShareWithAny, ReceivedShare, type OpenedShare } from './received.ts';
 import { signShare } from './share-signature.ts';
 import { sealDocumentKey, sealVersionKey } from './wrap.ts';
@@ -37,17 +47,6 @@ const Share = z.object({
 });
 export type Share = z.output<typeof Share>;
 
-/** The fingerprint of the recipient's identity, told over another channel. */
-interface ExpectedKey {
-  /** 32 hex digits. */
-  readonly fingerprint: string;
-}
-
-interface ConfirmedKey {
-  /** Decides whether to share, by the fingerprint of the identity that the vault showed. */
-  readonly confirm: (fingerprint: string, metadata: Metadata) => boolean | Promise<boolean>;
-}
-
 /**
  * The vault could show a key of its own as the recipient's, so one of the two ways to compare the
  * key is required.
@@ -68,7 +67,7 @@ export type SharedItem = ReceivedShare & {
   readonly sharerFingerprint: string | undefined;
 };
 
-/** Demands that a certain user signed the share. */
+/** Demands that a certain user signed the share, whose keys are remembered then. */
 export interface SharerOptions {
   /** The fingerprint of the sharer's identity, 32 hex digits, told over another channel. */
   readonly sharer?: string;
@@ -86,7 +85,9 @@ export interface Sharing {
    * Shares a document with the user of an e-mail address, and signs the share. Only the fingerprint
    * shows whether that user exists and whether the vault returned the keys of that user. Nobody can
    * open a share that was made before the recipient's first login: call `unshare` and share again.
-   * Throws IdentityError if the keys have another fingerprint than the expected one, ClientError
+   * The confirmed keys are remembered: with `confirm`, later ones of the same e-mail address are
+   * refused, until the new `fingerprint` is given. Throws IdentityError, with both fingerprints, if
+   * the keys have another fingerprint than the expected or remembered one, ClientError
    * recipient_refused if `confirm` resolves with false, what `openVersion` throws, and VaultError
    * 404 not_found or 409 share_exists.
    */
@@ -110,8 +111,10 @@ export interface Sharing {
    */
   listShared(options?: { readonly pageSize?: number }): AsyncGenerator<SharedItem, void, void>;
   /**
-   * Opens a share by its id. Throws ClientError share_not_found, IdentityError if not `sharer`
-   * signed it, and what `openShare` and `listShared` throw.
+   * Opens a share by its id. Throws ClientError share_not_found, IdentityError unless `sharer`
+   * signed it, or by default a person whose keys were confirmed before as this owner's, if any;
+   * RolledBackError if the document was seen in a newer state; and what `openShare` and
+   * `listShared` throw.
    */
   openShared(shareId: string, options?: SharerOptions): Promise<OpenedShare>;
   /**
@@ -124,11 +127,11 @@ export interface Sharing {
 export function createSharing({
   http,
   documents,
+  memory,
   identities,
   openMasterKeys,
-}: {
+}: OpenDependencies & {
   readonly http: Http;
-  readonly documents: Documents;
   readonly identities: Identities;
   readonly openMasterKeys: () => Promise<MasterKeys>;
 }): Sharing {
@@ -151,10 +154,11 @@ export function createSharing({
     { expiresAt, version, ...known }: ShareOptions,
   ): Promise<Share & { readonly fingerprint: string }> {
     const owned = { id: documentId, ...(await openMasterKeys()) };
-    const opened = await openDocument({ documents }, owned);
+    const opened = await openDocument({ documents, memory }, owned);
     const { metadata } = await openVersionOf({ documents }, opened, version ?? opened.version);
     const { recipientId, recipient, fingerprint } = await findRecipient(email);
-    await assertConfirmed(known, fingerprint, metadata);
+    const names = { email: normalizeEmail(email), id: recipientId };
+    await confirmRecipient(memory, known, { names, fingerprint, metadata });
     const wrappedKey = await sealFor(recipient, opened, version);
     const identity = await identities.open();
     const share = await http.json(Share, {
@@ -203,12 +207,16 @@ export function createSharing({
 
     async openShared(shareId, { sharer: expected } = {}) {
       const recipients = await identities.openAll();
+      const look = await memory.look();
       for await (const share of listReceived()) {
         if (share.shareId !== shareId) continue;
         const opened = await openShareWithAny(recipients, share);
-        const shown = opened.sharerFingerprint;
-        if (expected === undefined || expected === shown) return opened;
-        throw new IdentityError('sharer_key_changed', { expected, shown });
+        await confirmSharer(memory, opened, expected);
+        if (share.version === null) {
+          const { documentId, place, encryptedMetadata } = opened;
+          await look.sawDocument(documentId, stateOf(place, encryptedMetadata));
+        }
+        return opened;
       }
       throw new ClientError('share_not_found');
     },
@@ -229,21 +237,6 @@ async function sealFor(
   if (version === undefined) return sealDocumentKey(publicKey, documentId, documentKey);
   const name = { documentId, version };
   return sealVersionKey(publicKey, name, await deriveVersionKey(documentKey, name));
-}
-
-async function assertConfirmed(
-  known: ExpectedKey | ConfirmedKey,
-  fingerprint: string,
-  metadata: Metadata,
-): Promise<void> {
-  if ('confirm' in known) {
-    if (!(await known.confirm(fingerprint, metadata))) throw new ClientError('recipient_refused');
-  } else if (known.fingerprint !== fingerprint) {
-    throw new IdentityError('recipient_key_changed', {
-      expected: known.fingerprint,
-      shown: fingerprint,
-    });
-  }
 }
 
 /** Opens a share for a list, in which a share that does not open is an item without content. */

@@ -5,7 +5,7 @@ import type { ByteSource } from '../files/byte-source.ts';
 import { encryptFile } from '../files/encryption.ts';
 import type { CreateFileHash } from '../files/hash.ts';
 import { encryptedSize } from '../files/layout.ts';
-import { createTaskPool } from '../http/task-pool.ts';
+import { createTaskPool } from '../async/task-pool.ts';
 import type { MasterKeys } from '../keys/master-keys.ts';
 import { joinParts } from './parts.ts';
 import { noResume, type ResumeStore } from './resume.ts';

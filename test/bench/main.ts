@@ -8,6 +8,7 @@ import { benchDownload } from './download/download.ts';
 import { benchEnumeration } from './enumeration/enumeration.ts';
 import { benchHash } from './hash/hash.ts';
 import { benchLogin } from './login/login.ts';
+import { benchMemory } from './memory/memory.ts';
 import { benchPlans } from './plans/plans.ts';
 import { benchSeal } from './seal/seal.ts';
 import { benchSearch } from './search/search.ts';
@@ -21,6 +22,7 @@ const benches: Record<string, Bench> = {
   enumeration: benchEnumeration,
   hash: benchHash,
   login: benchLogin,
+  memory: benchMemory,
   plans: benchPlans,
   seal: benchSeal,
   search: benchSearch,

@@ -1,5 +1,5 @@
 import type { ExecutionContext } from 'ava';
-import type { VaultClientOptions } from '../../client/vault.ts';
+import type { VaultClient, VaultClientOptions } from '../../client/vault.ts';
 import { pathOf } from '../support/client/recording-fetch.ts';
 import type { OpenAccount } from '../../client/demo/steps/account.ts';
 import { toolsOf } from '../support/client/stored.ts';
@@ -8,11 +8,12 @@ import { sharedVault } from '../support/vault/shared-vault.ts';
 
 type Json = Record<string, unknown>;
 
-/** Changes the JSON of a response. */
+/** Changes the JSON of a response; a refusal becomes a success. */
 type Lie = (body: Json & Json[]) => unknown;
 
 /** A user of a vault that lies as it is told to. */
 export interface Victim extends OpenAccount {
+  readonly client: VaultClient;
   /** Changes all later responses with JSON to requests whose method and path match. */
   lie(request: RegExp, lie: Lie): void;
   /** Ends all lies. */
@@ -34,16 +35,19 @@ export async function createVictim(
     const response = await fetch(input, init);
     const path = pathOf(input);
     const told = lies.filter(({ request }) => request.test(`${init?.method ?? 'GET'} ${path}`));
-    if (told.length === 0 || !response.ok) return response;
+    if (told.length === 0 || (!response.ok && response.status !== 404)) return response;
     let body = (await response.json()) as Json & Json[];
     for (const { lie } of told) body = lie(body) as Json & Json[];
     const headers = new Headers(response.headers);
     headers.delete('content-length');
-    return Response.json(body, { status: response.status, headers });
+    if (!response.ok) headers.set('etag', '"1"');
+    return Response.json(body, { status: response.ok ? response.status : 200, headers });
   };
-  const user = await createUser(vault, connect(vault, lying, options));
+  const client = connect(vault, lying, options);
+  const user = await createUser(vault, client);
   return {
     ...user,
+    client,
     tools: toolsOf(user.session),
     lie: (request, lie) => void lies.push({ request, lie }),
     tellTruth: () => void lies.splice(0),

@@ -30,7 +30,10 @@ test.before(async (t) => {
   const friendsKey = await friend.session.enableSharing();
   t.context = { victim, friend, friendsKey, victimsKey };
 });
-test.afterEach.always((t) => t.context.victim.tellTruth());
+test.afterEach.always(async (t) => {
+  t.context.victim.tellTruth();
+  await t.context.victim.session.memory.forgetAll();
+});
 
 /** Stores two documents of the friend, and shares the first with the victim. */
 async function receive({ friend, victim, victimsKey }: Context) {

@@ -8,7 +8,7 @@ import { until } from '../../app/dev/processes/until.ts';
 import { defaultRetry, type RetryPolicy } from '../../client/http/retry.ts';
 import { createDeviceKey } from '../../client/keys/device-key.ts';
 import { createNodeFileHash } from '../../client/node/file-hash.ts';
-import { createMemoryStore } from '../../client/sync/stores/memory-store.ts';
+import { createInMemoryStore } from '../../client/sync/stores/in-memory-store.ts';
 import { createVaultClient } from '../../client/vault.ts';
 import { createAnsweredActions } from '../faults/audit/answered-actions.ts';
 import { assertProofsVerify, untilSealed } from '../faults/audit/audit-check.ts';
@@ -82,7 +82,7 @@ test.serial('what one device writes at one replica, another reads at the other',
   const [here = '', there = ''] = vault.baseUrls;
   const open = async (baseUrl: string, deviceId: string) => {
     const client = createVaultClient({ baseUrl, createFileHash: createNodeFileHash, retry });
-    const store = createMemoryStore();
+    const store = createInMemoryStore();
     const onDevice = await client.login({ ...account, deviceId });
     return onDevice.sync({ masterKey, deviceId, schemaVersion: 1, store });
   };

@@ -1,5 +1,5 @@
 import { ClientError } from '../../errors/client-error.ts';
-import { createTaskPool } from '../../http/task-pool.ts';
+import { createTaskPool } from '../../async/task-pool.ts';
 import { hasGoneBack, firstCursor } from './cursor.ts';
 import type { LocalObjects } from '../stores/local-objects.ts';
 import { rebaseQueue } from '../stores/offline-queue.ts';

@@ -1,6 +1,6 @@
 import { ClientError } from '../../errors/client-error.ts';
 import { isPassing } from '../../http/retry.ts';
-import { createTaskPool } from '../../http/task-pool.ts';
+import { createTaskPool } from '../../async/task-pool.ts';
 import { VaultError } from '../../errors/vault-error.ts';
 import { settleAnswer } from './answers.ts';
 import type { Exchange } from './exchange.ts';

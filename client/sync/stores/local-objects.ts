@@ -1,6 +1,6 @@
 import { isSpent, type StoredObject } from './stored-object.ts';
 import type { SyncStore } from './store.ts';
-import { createTurns } from './turns.ts';
+import { createTurns } from '../../async/turns.ts';
 
 /**
  * The records and the cursor that a commit saves. A record without pending writes whose object is

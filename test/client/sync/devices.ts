@@ -6,7 +6,7 @@ import { randomBytes } from '@noble/hashes/utils.js';
 import { createHttp } from '../../../client/http/http.ts';
 import type { RetryPolicy } from '../../../client/http/retry.ts';
 import { createSessionHttp } from '../../../client/sessions/session-http.ts';
-import { createMemoryStore } from '../../../client/sync/stores/memory-store.ts';
+import { createInMemoryStore } from '../../../client/sync/stores/in-memory-store.ts';
 import { openSync } from '../../../client/sync/sync-client.ts';
 import type { Sync, SyncOptions } from '../../../client/sync/sync.ts';
 import { createDevice, type SyncDevice } from '../../support/sync/devices.ts';
@@ -51,7 +51,7 @@ export async function openDevice(
   options: DeviceOptions = {},
 ): Promise<TestDevice> {
   const raw = await createDevice(vault, { userId });
-  const store = createMemoryStore();
+  const store = createInMemoryStore();
   const tokens = { current: async () => raw.api.token, renew: async () => raw.api.token, end() {} };
   const open = ({ fetch = globalThis.fetch, now = readClock, ...others }: DeviceOptions) => {
     const inner = createHttp({ baseUrl: vault.baseUrl, fetch, retry: impatient, now });

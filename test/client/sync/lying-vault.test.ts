@@ -1,5 +1,5 @@
 import anyTest, { type TestFn } from 'ava';
-import { createMemoryStore } from '../../../client/sync/stores/memory-store.ts';
+import { createInMemoryStore } from '../../../client/sync/stores/in-memory-store.ts';
 import { sharedVault } from '../../support/vault/shared-vault.ts';
 import type { Vault } from '../../support/vault/vault.ts';
 import { gather } from '../../support/client/collect.ts';
@@ -52,7 +52,7 @@ test('malformed versions and cursors are refused and never stored', async (t) =>
     const lying = lyingFetch((asked, body) =>
       isLying && about.test(asked) ? { body: { ...body, ...members } } : undefined,
     );
-    const store = createMemoryStore();
+    const store = createInMemoryStore();
     const { sync } = await openDevice(t.context.vault, user, { fetch: lying, store });
     isLying = about.source.includes('GET');
     if (!isLying) await sync.sync();

@@ -1,7 +1,7 @@
 import test from 'ava';
 import { createDeviceKey, type DeviceKey } from '../../../client/keys/device-key.ts';
 import type { VaultSession } from '../../../client/session.ts';
-import { createMemoryStore } from '../../../client/sync/stores/memory-store.ts';
+import { createInMemoryStore } from '../../../client/sync/stores/in-memory-store.ts';
 import type { SyncStore } from '../../../client/sync/stores/store.ts';
 import { sharedVault } from '../../support/vault/shared-vault.ts';
 import { connect, createUser } from '../../support/client/user.ts';
@@ -21,9 +21,9 @@ test('two devices share an object, learn of its changes, and read it after a rek
   await session.devices.add({ ...phone, name: 'Phone', platform: 'Android' });
   const onPhone = await connect(vault).login({ ...credentials, deviceId: phone.deviceId });
 
-  const store = createMemoryStore();
+  const store = createInMemoryStore();
   const here = await openOn(session, laptop, store);
-  const there = await openOn(onPhone, phone, createMemoryStore());
+  const there = await openOn(onPhone, phone, createInMemoryStore());
   const hearing = new AbortController();
   const { signal } = hearing;
   const events = onPhone.syncEvents({ deviceId: phone.deviceId, signal });
@@ -47,11 +47,11 @@ test('two devices share an object, learn of its changes, and read it after a rek
   await renewed.sync();
 
   const again = await connect(vault).login({ ...credentials, deviceId: phone.deviceId });
-  const after = await openOn(again, phone, createMemoryStore());
+  const after = await openOn(again, phone, createInMemoryStore());
   await after.sync();
   t.deepEqual((await after.get(id))?.data, { ...data, title: 'Lease of 2027' });
   const phoneId = phone.deviceId;
-  const outdated = { masterKey, deviceId: phoneId, schemaVersion: 1, store: createMemoryStore() };
+  const outdated = { masterKey, deviceId: phoneId, schemaVersion: 1, store: createInMemoryStore() };
   const old = await again.sync(outdated);
   await old.sync();
   await t.throwsAsync(old.get(id), { code: 'invalid_leaf' });

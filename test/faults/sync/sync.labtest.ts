@@ -6,7 +6,7 @@ import test, { type ExecutionContext } from 'ava';
 import { ClientError } from '../../../client/errors/client-error.ts';
 import { openSyncFile } from '../../../client/node/sync-file.ts';
 import { isSame } from '../../../client/sync/objects/json.ts';
-import { createMemoryStore } from '../../../client/sync/stores/memory-store.ts';
+import { createInMemoryStore } from '../../../client/sync/stores/in-memory-store.ts';
 import { createObjectEncryption } from '../../../client/sync/objects/object-encryption.ts';
 import { chosen } from '../../../client/sync/objects/resolver.ts';
 import type { SyncOptions } from '../../../client/sync/sync.ts';
@@ -48,7 +48,7 @@ test('three devices of one user converge, and no change is lost or applied twice
   const next = () => `value ${(values += 1)}`;
   const userId = randomUUID();
   const devices: SimulatedDevice[] = [];
-  for (const [index, store] of [createMemoryStore(), createMemoryStore(), file].entries()) {
+  for (const [index, store] of [createInMemoryStore(), createInMemoryStore(), file].entries()) {
     const device = await startDevice({
       vault,
       userId,

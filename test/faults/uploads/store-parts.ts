@@ -5,7 +5,7 @@ import { Readable } from 'node:stream';
 import { text } from 'node:stream/consumers';
 import { pipeline } from 'node:stream/promises';
 import { encodeBase64 } from '../../../client/bytes/base64.ts';
-import { createTaskPool } from '../../../client/http/task-pool.ts';
+import { createTaskPool } from '../../../client/async/task-pool.ts';
 import type { VaultSession } from '../../../client/session.ts';
 
 /** The shape of a file of equal parts with random bytes. */

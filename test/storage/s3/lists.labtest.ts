@@ -4,7 +4,7 @@ import test from 'ava';
 import { createS3Client } from '../../../app/storage/s3/client.ts';
 import { toServerKey } from '../../../app/storage/s3/key.ts';
 import { createS3Store } from '../../../app/storage/s3/store.ts';
-import { createTaskPool } from '../../../client/http/task-pool.ts';
+import { createTaskPool } from '../../../client/async/task-pool.ts';
 import { collect, newKey } from '../../support/documents/stored.ts';
 import { createLabBucket, labConfig } from './servers/lab-bucket.ts';
 

@@ -4,7 +4,7 @@ import test from 'ava';
 import { openDB } from 'idb';
 import { forgetSyncDatabase, openSyncDatabase } from '../../../../client/browser/sync-database.ts';
 import { createDeviceKey } from '../../../../client/keys/device-key.ts';
-import { createMemoryStore } from '../../../../client/sync/stores/memory-store.ts';
+import { createInMemoryStore } from '../../../../client/sync/stores/in-memory-store.ts';
 import { sharedVault } from '../../../support/vault/shared-vault.ts';
 import { connect, createUser } from '../../../support/client/user.ts';
 import { impatient } from '../devices.ts';
@@ -25,7 +25,7 @@ async function createBrowserUser() {
   await session.devices.add({ ...mobile, name: 'Phone', platform: 'Android' });
   const { deviceId } = mobile;
   const onPhone = await connect(vault).login({ ...credentials, deviceId });
-  const store = createMemoryStore();
+  const store = createInMemoryStore();
   const phone = await onPhone.sync({ masterKey, deviceId, schemaVersion: 1, store });
 
   const name = randomUUID();

@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import test from 'ava';
 import { openSyncDatabase } from '../../../../client/browser/sync-database.ts';
 import { openSyncFile } from '../../../../client/node/sync-file.ts';
-import { createMemoryStore } from '../../../../client/sync/stores/memory-store.ts';
+import { createInMemoryStore } from '../../../../client/sync/stores/in-memory-store.ts';
 import type { SavedChanges, SavedState, SyncStore } from '../../../../client/sync/stores/store.ts';
 import type { StoredObject } from '../../../../client/sync/stores/stored-object.ts';
 import { objectOf } from './stored-objects.ts';
@@ -16,7 +16,7 @@ type Place = () => Promise<{ store: SyncStore; close(): void | Promise<void> }>;
 
 const places: Record<string, () => Promise<Place>> = {
   async memory() {
-    const store = createMemoryStore();
+    const store = createInMemoryStore();
     return async () => ({ store, close() {} });
   },
   async file() {

@@ -5,7 +5,7 @@ import type { StoredObject } from './stored-object.ts';
  * Creates a store in memory, whose content is lost with the page or process: for devices that are
  * always online, and for tests.
  */
-export function createMemoryStore(): SyncStore {
+export function createInMemoryStore(): SyncStore {
   const state = createSavedState();
   return {
     load: async () => structuredClone(state.present()),

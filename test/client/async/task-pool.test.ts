@@ -1,5 +1,5 @@
 import test from 'ava';
-import { createTaskPool } from '../../../client/http/task-pool.ts';
+import { createTaskPool } from '../../../client/async/task-pool.ts';
 
 test('never more tasks run than the limit, and all of them run', async (t) => {
   const pool = createTaskPool(3);
