@@ -114,7 +114,7 @@ export function createVaultClient(options: VaultClientOptions): VaultClient {
         login({ email, password, deviceId, ...(memory !== undefined && { memory }) });
       const session = await recoverAccount({ http, accounts }, recovered, logIn);
       if (rehearse !== undefined) {
-        const draft = await session.draftRekey({ password });
+        const draft = await session.draftRekey({ password, keepPassword: true });
         await draft.confirm(await rehearse(draft));
       }
       return session;

@@ -3,6 +3,7 @@ import type { Http } from '../http/http.ts';
 import type { RetryPolicy } from '../http/retry.ts';
 import type { Envelopes } from '../keys/envelopes.ts';
 import type { HeldKey } from '../keys/held-key.ts';
+import { generationOf, listMasterKeys } from '../keys/master-keys.ts';
 import { passwordMethod } from '../login/login-method.ts';
 import type { Credentials } from './accounts.ts';
 import { createCredential } from './credential.ts';
@@ -32,8 +33,9 @@ export async function changePassword(
 ): Promise<void> {
   const { envelopes, email } = dependencies;
   const { reauthToken } = await reauthenticate(dependencies, { email, password });
-  const masterKey = await envelopes.openMasterKey();
-  const credential = await createCredential(passwordMethod, newPassword, masterKey);
-  wipe(masterKey);
+  const keys = await envelopes.openMasterKeys();
+  const present = { masterKey: keys.masterKey, generation: generationOf(keys) };
+  const credential = await createCredential(passwordMethod, newPassword, present);
+  wipe(...listMasterKeys(keys));
   await replaceCredentials(dependencies, { credential, reauthToken });
 }

@@ -1,7 +1,8 @@
 import { bytesToHex, randomBytes } from '@noble/hashes/utils.js';
 import { encodeBase64 } from '../bytes/base64.ts';
 import type { Bytes } from '../bytes/bytes.ts';
-import { wrapKey } from '../crypto/aes-kw.ts';
+import { wrapMasterKey } from '../keys/master-key-wrap.ts';
+import type { NumberedKey } from '../keys/master-keys.ts';
 import type { LoginMethod } from '../login/login-method.ts';
 import { derivePasswordKey } from '../login/password.ts';
 import { createVerifier, saltBytes } from './registration.ts';
@@ -15,7 +16,7 @@ export interface Credential {
   readonly salt: string;
   /** The SRP verifier, 768 hex digits. */
   readonly verifier: string;
-  /** The master key wrapped with `envelopeKey` (AES-KW), base64 of 40 bytes. */
+  /** The master key as `wrapMasterKey` wraps it with `envelopeKey`, base64 of 40 bytes. */
   readonly encryptedEnvelope: string;
   /** The key that opens `encryptedEnvelope`, 32 bytes. It never leaves the client. */
   readonly envelopeKey: Bytes;
@@ -28,14 +29,14 @@ export interface Credential {
 export async function createCredential(
   method: LoginMethod,
   secret: string,
-  masterKey: Bytes,
+  masterKey: NumberedKey,
   salt: Bytes = randomBytes(saltBytes),
 ): Promise<Credential> {
   const envelopeKey = await derivePasswordKey(secret, salt, method.envelopeLabel);
   return {
     salt: bytesToHex(salt),
     verifier: bytesToHex(await createVerifier(secret, salt, method.authLabel)),
-    encryptedEnvelope: encodeBase64(await wrapKey(envelopeKey, masterKey)),
+    encryptedEnvelope: encodeBase64(await wrapMasterKey(envelopeKey, masterKey)),
     envelopeKey,
   };
 }

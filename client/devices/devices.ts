@@ -2,14 +2,14 @@ import { z } from 'zod';
 import { encodeBase64 } from '../bytes/base64.ts';
 import { wipe, type Bytes } from '../bytes/bytes.ts';
 import { ClientError } from '../errors/client-error.ts';
-import { wrapKey } from '../crypto/aes-kw.ts';
 import { proofHeaders, type FreshProof } from '../http/fresh-proof.ts';
 import type { Http } from '../http/http.ts';
 import { listPages } from '../http/pages.ts';
 import { deviceEnvelopeRoute } from '../keys/device-envelope.ts';
 import { deriveDeviceKeyPair, type DeviceKey } from '../keys/device-key.ts';
 import type { Envelopes, OpenedKeyring } from '../keys/envelopes.ts';
-import { openWithAny } from '../keys/master-keys.ts';
+import { wrapMasterKey } from '../keys/master-key-wrap.ts';
+import { generationOf, openWithAny } from '../keys/master-keys.ts';
 import { storeEnvelope } from '../keys/store-envelope.ts';
 import type { Proofs } from '../proofs/proofs.ts';
 import { hasCode } from '../errors/vault-error.ts';
@@ -150,12 +150,14 @@ export function createDevices({
     name,
     platform,
   }: DeviceKey & DeviceLabel): Promise<void> {
-    const { masterKey } = await envelopes.openKeyring();
+    const keyring = await envelopes.openKeyring();
+    const { masterKey } = keyring;
+    const present = { masterKey, generation: generationOf(keyring) };
     const { publicKey, privateKey } = await deriveDeviceKeyPair(deviceKey);
     wipe(privateKey);
     const json = {
       deviceId,
-      encryptedEnvelope: encodeBase64(await wrapKey(deviceKey, masterKey)),
+      encryptedEnvelope: encodeBase64(await wrapMasterKey(deviceKey, present)),
       encryptedInfo: await encryptDeviceInfo(
         { masterKey, deviceId },
         { name, platform, publicKey },

@@ -2,11 +2,12 @@ import { x25519 } from '@noble/curves/ed25519.js';
 import { concatBytes, randomBytes } from '@noble/hashes/utils.js';
 import { wipe, type Bytes } from '../bytes/bytes.ts';
 import { ClientError } from '../errors/client-error.ts';
-import { unwrapKey, wrapKey } from '../crypto/aes-kw.ts';
 import { deriveKey } from '../crypto/hkdf.ts';
 import type { KeyPair } from '../crypto/hpke.ts';
 import { keyBytes } from '../crypto/key.ts';
-import { readRekeyKey } from './keyring.ts';
+import { readKeyringHeader } from './keyring.ts';
+import { unwrapMasterKey, wrapMasterKey } from './master-key-wrap.ts';
+import type { NumberedKey } from './master-keys.ts';
 
 const keyPairLabel = 'Service_Device_Key_Pair_v1';
 const envelopeLabel = 'Service_Device_Envelope_v1';
@@ -48,11 +49,11 @@ export function createRekeyKeyPair(privateKey: Bytes = randomBytes(keyBytes)): K
 export async function wrapForDevice(
   rekeyPair: KeyPair,
   { deviceId, publicKey }: { readonly deviceId: string; readonly publicKey: Bytes },
-  masterKey: Bytes,
+  masterKey: NumberedKey,
 ): Promise<Bytes> {
   const shared = agree(rekeyPair.privateKey, publicKey);
   const context = { deviceId, publicKey, rekeyKey: rekeyPair.publicKey };
-  return wrapKey(await deriveWrappingKey(shared, context), masterKey);
+  return wrapMasterKey(await deriveAgreedKey(shared, context), masterKey);
 }
 
 /**
@@ -66,16 +67,18 @@ export async function unwrapOnDevice(
   envelope: Bytes,
   keyring: string | null,
 ): Promise<Bytes> {
+  const header = readKeyringHeader(keyring);
   try {
-    return await unwrapKey(deviceKey, envelope);
+    return await unwrapMasterKey(deviceKey, envelope, header?.generation ?? 1);
   } catch (error) {
-    if (!(error instanceof ClientError) || keyring === null) throw error;
+    if (!(error instanceof ClientError) || header === undefined) throw error;
   }
-  const rekeyKey = readRekeyKey(keyring);
+  const { generation, rekeyKey } = header;
   const { privateKey, publicKey } = await deriveDeviceKeyPair(deviceKey);
   const shared = agree(privateKey, rekeyKey);
   wipe(privateKey);
-  return unwrapKey(await deriveWrappingKey(shared, { deviceId, publicKey, rekeyKey }), envelope);
+  const agreed = await deriveAgreedKey(shared, { deviceId, publicKey, rekeyKey });
+  return unwrapMasterKey(agreed, envelope, generation);
 }
 
 function publicKeyOf(privateKey: Bytes): Bytes {
@@ -91,10 +94,10 @@ function agree(privateKey: Bytes, publicKey: Bytes): Bytes {
 }
 
 /**
- * Derives the wrapping key from the shared secret, both public keys and the device's id, and wipes
- * the shared secret.
+ * Derives the key on which a device and a rekey agree from the shared secret, both public keys and
+ * the device's id, and wipes the shared secret.
  */
-async function deriveWrappingKey(
+async function deriveAgreedKey(
   shared: Bytes,
   {
     deviceId,
@@ -103,7 +106,7 @@ async function deriveWrappingKey(
   }: { readonly deviceId: string; readonly publicKey: Bytes; readonly rekeyKey: Bytes },
 ): Promise<Bytes> {
   const salt = concatBytes(rekeyKey, publicKey);
-  const wrappingKey = await deriveKey(shared, envelopeLabel + deviceId.toLowerCase(), salt);
+  const agreed = await deriveKey(shared, envelopeLabel + deviceId.toLowerCase(), salt);
   wipe(shared);
-  return wrappingKey;
+  return agreed;
 }

@@ -3,7 +3,6 @@ import { z } from 'zod';
 import { decodeBase64, encodeBase64 } from '../bytes/base64.ts';
 import type { Bytes } from '../bytes/bytes.ts';
 import { ClientError } from '../errors/client-error.ts';
-import { unwrapKey, wrapKey } from '../crypto/aes-kw.ts';
 import { keyBytes, WrappedKey } from '../crypto/key.ts';
 import type { Http } from '../http/http.ts';
 import { VaultError } from '../errors/vault-error.ts';
@@ -11,7 +10,8 @@ import { deviceEnvelopePath, DeviceEnvelope } from './device-envelope.ts';
 import { unwrapOnDevice, type DeviceKey } from './device-key.ts';
 import type { HeldKey } from './held-key.ts';
 import type { KeyLook } from './key-look.ts';
-import { openKeyring, type Keyring } from './keyring.ts';
+import { openKeyring, readGeneration, type Keyring } from './keyring.ts';
+import { unwrapMasterKey, wrapMasterKey } from './master-key-wrap.ts';
 import type { MasterKeys } from './master-keys.ts';
 import { storeEnvelope } from './store-envelope.ts';
 
@@ -80,12 +80,13 @@ export function createEnvelopes({
 }): Envelopes {
   const load = () => http.json(Envelope, { method: 'GET', path: routePath });
 
-  async function openByPassword({ encryptedEnvelope }: Envelope): Promise<Bytes> {
+  async function openByPassword({ encryptedEnvelope, keyring }: Envelope): Promise<Bytes> {
     const wrapped = decodeBase64(encryptedEnvelope);
+    const generation = readGeneration(keyring);
     let failure: unknown = new ClientError('session_ended');
     for (const candidate of passwordKey.candidates()) {
       try {
-        return assertKey(await unwrapKey(candidate, wrapped));
+        return await unwrapMasterKey(candidate, wrapped, generation);
       } catch (error) {
         failure = error;
       }
@@ -103,11 +104,13 @@ export function createEnvelopes({
 
   return {
     async createMasterKey() {
-      const [wrappingKey] = passwordKey.candidates();
-      if (wrappingKey === undefined) throw new ClientError('session_ended');
+      const [key] = passwordKey.candidates();
+      if (key === undefined) throw new ClientError('session_ended');
       const look = lookAtKeys();
       const masterKey = randomBytes(keyBytes);
-      const encryptedEnvelope = encodeBase64(await wrapKey(wrappingKey, masterKey));
+      const encryptedEnvelope = encodeBase64(
+        await wrapMasterKey(key, { masterKey, generation: 1 }),
+      );
       try {
         const json = { encryptedEnvelope };
         await storeEnvelope(http, { method: 'POST', path: routePath, repeatable: true, json });
@@ -135,17 +138,12 @@ export function createEnvelopes({
       const { encryptedEnvelope } = await http.json(DeviceEnvelope, { method: 'GET', path });
       const envelope = await load();
       const wrapped = decodeBase64(encryptedEnvelope);
-      const masterKey = assertKey(await unwrapOnDevice(device, wrapped, envelope.keyring));
+      const masterKey = await unwrapOnDevice(device, wrapped, envelope.keyring);
       const { earlierKeys } = await withKeyring(masterKey, envelope);
       await look.sawMasterKeys({ masterKey, earlierKeys }, 'device');
       return { masterKey, earlierKeys };
     },
   };
-}
-
-function assertKey(key: Bytes): Bytes {
-  if (key.length !== keyBytes) throw new ClientError('invalid_envelope');
-  return key;
 }
 
 async function withKeyring(masterKey: Bytes, { keyring }: Envelope): Promise<OpenedKeyring> {

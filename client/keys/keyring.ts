@@ -6,10 +6,12 @@ import { parseJson } from '../bytes/json.ts';
 import { ClientError } from '../errors/client-error.ts';
 import { decryptGcm, deriveGcmKey, encryptGcm, nonceBytes } from '../crypto/aes-gcm.ts';
 import { Key, keyBytes } from '../crypto/key.ts';
+import { generationOf } from './master-keys.ts';
 
-const keyringLabel = 'Service_Keyring_v2';
-const formatVersion = 2;
-const prefixBytes = 1 + keyBytes;
+const keyringLabel = 'Service_Keyring_v3';
+const formatVersion = 3;
+const generationBytes = 4;
+const prefixBytes = 1 + generationBytes + keyBytes;
 /** Maximum bytes of an encrypted keyring that the vault accepts. */
 const maxBytes = 65_536;
 
@@ -39,10 +41,18 @@ export interface Keyring {
   readonly publicKeys: ReadonlyMap<string, Bytes>;
 }
 
+/** The part of a keyring that is not encrypted. */
+export interface KeyringHeader {
+  /** The generation of the master key under which the keyring is encrypted. */
+  readonly generation: number;
+  /** The public key of the rekey, with which devices open the new master key. */
+  readonly rekeyKey: Bytes;
+}
+
 /**
- * Encrypts a keyring and returns base64. `rekeyKey`, the public key of the rekey, stays in
- * plaintext, since devices need it to open the new master key. Pass `nonce` in tests with vectors
- * only. Throws keyring_full if the result exceeds 64 KiB, which takes over three hundred rekeys.
+ * Encrypts a keyring and returns base64. Its header stays in plaintext, since it is needed to open
+ * the new master key. Pass `nonce` in tests with vectors only. Throws keyring_full if the result
+ * exceeds 64 KiB, which takes over three hundred rekeys.
  */
 export async function sealKeyring(
   { masterKey, rekeyKey }: { readonly masterKey: Bytes; readonly rekeyKey: Bytes },
@@ -60,7 +70,7 @@ export async function sealKeyring(
       publicKey: encodeBase64(publicKey),
     })),
   });
-  const prefix = concatBytes(Uint8Array.of(formatVersion), rekeyKey);
+  const prefix = encodeHeader({ generation: generationOf({ earlierKeys }), rekeyKey });
   const encoded = utf8ToBytes(text);
   const key = await deriveGcmKey(masterKey, keyringLabel);
   const sealed = concatBytes(prefix, await encryptGcm(key, encoded, prefix, nonce));
@@ -70,8 +80,8 @@ export async function sealKeyring(
 }
 
 /**
- * Decrypts a keyring. Throws invalid_keyring for a wrong master key, an unknown format version or
- * changed data.
+ * Decrypts a keyring. Throws invalid_keyring for a wrong master key, an unknown format version,
+ * changed data, or another number of earlier master keys than its generation needs.
  */
 export async function openKeyring(masterKey: Bytes, keyring: string): Promise<Keyring> {
   try {
@@ -82,6 +92,8 @@ export async function openKeyring(masterKey: Bytes, keyring: string): Promise<Ke
     const content = parseJson(opened);
     wipe(opened);
     const { earlierKeys, earlierIdentities, devices } = Content.parse(content);
+    if (generationOf({ earlierKeys }) !== readHeader(bytes).generation)
+      throw new RangeError('The keyring is not of its generation.');
     const publicKeys = new Map(devices.map(({ deviceId, publicKey }) => [deviceId, publicKey]));
     return { earlierKeys, earlierIdentities, publicKeys };
   } catch {
@@ -91,15 +103,38 @@ export async function openKeyring(masterKey: Bytes, keyring: string): Promise<Ke
 }
 
 /**
- * Returns the public key of the rekey from an encrypted keyring. The key is not authenticated until
- * `openKeyring` has decrypted the keyring. Throws invalid_keyring if the keyring is malformed.
+ * Returns the header of an encrypted keyring, or undefined if there is no keyring: no rekey took
+ * place then. The header is not authenticated until `openKeyring` has decrypted the keyring. Throws
+ * invalid_keyring if the keyring is malformed.
  */
-export function readRekeyKey(keyring: string): Bytes {
+export function readKeyringHeader(keyring: string | null): KeyringHeader | undefined {
+  if (keyring === null) return undefined;
   try {
-    return decode(keyring).slice(1, prefixBytes);
+    return readHeader(decode(keyring));
   } catch (cause) {
     throw new ClientError('invalid_keyring', { cause });
   }
+}
+
+/** Returns the generation of the master key that belongs to a keyring, like `readKeyringHeader`. */
+export function readGeneration(keyring: string | null): number {
+  return readKeyringHeader(keyring)?.generation ?? 1;
+}
+
+function encodeHeader({ generation, rekeyKey }: KeyringHeader): Bytes {
+  const start = new Uint8Array(1 + generationBytes);
+  const view = new DataView(start.buffer);
+  view.setUint8(0, formatVersion);
+  view.setUint32(1, generation);
+  return concatBytes(start, rekeyKey);
+}
+
+function readHeader(bytes: Bytes): KeyringHeader {
+  const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
+  return {
+    generation: view.getUint32(1),
+    rekeyKey: bytes.slice(1 + generationBytes, prefixBytes),
+  };
 }
 
 function decode(keyring: string): Bytes {

@@ -13,6 +13,17 @@ export interface MasterKeys {
   readonly earlierKeys?: readonly Bytes[];
 }
 
+/** A master key and its generation: 1 for the first one, and one more with each rekey. */
+export interface NumberedKey {
+  readonly masterKey: Bytes;
+  readonly generation: number;
+}
+
+/** Returns the generation of the present master key. */
+export function generationOf({ earlierKeys = [] }: Pick<MasterKeys, 'earlierKeys'>): number {
+  return earlierKeys.length + 1;
+}
+
 /** Returns all master keys, the present one first, since most data is encrypted under it. */
 export function listMasterKeys({ masterKey, earlierKeys = [] }: MasterKeys): readonly Bytes[] {
   return [masterKey, ...earlierKeys];

@@ -1,12 +1,12 @@
 import type { Bytes } from '../bytes/bytes.ts';
 import { ClientError } from '../errors/client-error.ts';
-import { listMasterKeys, type MasterKeys } from '../keys/master-keys.ts';
+import { generationOf, listMasterKeys, type MasterKeys } from '../keys/master-keys.ts';
 import { createTurns } from '../async/turns.ts';
 import {
   deriveMemoryKey,
-  generationOf,
   openRecord,
   sealRecord,
+  writtenUnder,
   type MemoryKey,
 } from './memory-record.ts';
 import type { MemoryStore } from './memory-store.ts';
@@ -15,11 +15,6 @@ import { RolledBackError } from './rolled-back-error.ts';
 
 /** Number of records after which all are replaced by one. */
 const maxRecords = 500;
-
-/** The number of the master key: 1, and one more with each rekey. */
-export function masterKeyGeneration({ earlierKeys = [] }: MasterKeys): number {
-  return earlierKeys.length + 1;
-}
 
 export type Journal = Awaited<ReturnType<typeof openJournal>>;
 
@@ -37,8 +32,8 @@ export async function openJournal(
 ) {
   const records = await store.load();
   const contents = await openAll(keys, records);
-  let key = await deriveMemoryKey(keys.masterKey, masterKeyGeneration(keys));
-  const isPresent = (record: Bytes) => generationOf(record) === key.generation;
+  let key = await deriveMemoryKey(keys.masterKey, generationOf(keys));
+  const isPresent = (record: Bytes) => writtenUnder(record) === key.generation;
   let count = records.length;
   /** Whether the next write replaces all records: none is there, or a rekey came after them. */
   let isStale = records.length === 0 || !records.every(isPresent);
@@ -93,11 +88,11 @@ async function openAll(
   keys: MasterKeys,
   records: readonly Bytes[],
 ): Promise<readonly RememberedChanges[]> {
-  const present = masterKeyGeneration(keys);
+  const present = generationOf(keys);
   const byGeneration = new Map<number, MemoryKey>();
   const contents: RememberedChanges[] = [];
   for (const record of records) {
-    const generation = generationOf(record);
+    const generation = writtenUnder(record);
     if (generation > present) throw keyRolledBack(generation, present);
     const known = byGeneration.get(generation);
     const key = known ?? (await findKey(keys, generation));
@@ -121,7 +116,7 @@ async function openNext(
 }
 
 async function findKey(keys: MasterKeys, generation: number): Promise<MemoryKey> {
-  const masterKey = listMasterKeys(keys)[masterKeyGeneration(keys) - generation];
+  const masterKey = listMasterKeys(keys)[generationOf(keys) - generation];
   if (masterKey === undefined) throw new ClientError('store_damaged');
   return deriveMemoryKey(masterKey, generation);
 }

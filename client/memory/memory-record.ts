@@ -44,7 +44,7 @@ export async function sealRecord(
  * Returns the generation of the master key under which a record was encrypted, which is not
  * authenticated until the record is decrypted. Throws store_damaged if the record is malformed.
  */
-export function generationOf(record: Bytes): number {
+export function writtenUnder(record: Bytes): number {
   const view = new DataView(record.buffer, record.byteOffset, record.byteLength);
   if (record.length < prefixBytes + nonceBytes + tagBytes || view.getUint8(0) !== formatVersion) {
     throw new ClientError('store_damaged');

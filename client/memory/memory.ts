@@ -2,9 +2,9 @@ import { equalBytes, type Bytes } from '../bytes/bytes.ts';
 import { deriveKey } from '../crypto/hkdf.ts';
 import { ClientError } from '../errors/client-error.ts';
 import type { KeyLook } from '../keys/key-look.ts';
-import { listMasterKeys, type MasterKeys } from '../keys/master-keys.ts';
+import { generationOf, listMasterKeys, type MasterKeys } from '../keys/master-keys.ts';
 import { createTurns } from '../async/turns.ts';
-import { keyRolledBack, masterKeyGeneration, openJournal, type Journal } from './journal.ts';
+import { keyRolledBack, openJournal, type Journal } from './journal.ts';
 import { deriveMemoryKey } from './memory-record.ts';
 import type { MemoryStore } from './memory-store.ts';
 import { createRecollection } from './recollection.ts';
@@ -93,7 +93,7 @@ export function createMemory({
     for (const changes of journal.contents) recollection.apply(changes);
     await journal.refresh();
     isForgotten = false;
-    return { journal, generation: masterKeyGeneration(keys), check: await checkOf(keys.masterKey) };
+    return { journal, generation: generationOf(keys), check: await checkOf(keys.masterKey) };
   }
 
   /** Compares the keys that the vault showed with those that are known. */
@@ -102,7 +102,7 @@ export function createMemory({
     keys: MasterKeys,
     { since, source }: { readonly since: number; readonly source: KeySource },
   ): Promise<Opened> {
-    const generation = masterKeyGeneration(keys);
+    const generation = generationOf(keys);
     if (generation < since) throw keyRolledBack(since, generation);
     const same = listMasterKeys(keys)[generation - known.generation];
     // A response that a rekey overtook shows the earlier keys.

@@ -3,8 +3,9 @@ import { createCredential } from '../accounts/credential.ts';
 import { credentialsPath, toCredentialsChange } from '../accounts/replace-credentials.ts';
 import { decodeBase64 } from '../bytes/base64.ts';
 import { wipe } from '../bytes/bytes.ts';
-import { unwrapKey } from '../crypto/aes-kw.ts';
 import type { Http } from '../http/http.ts';
+import { readGeneration } from '../keys/keyring.ts';
+import { unwrapMasterKey } from '../keys/master-key-wrap.ts';
 import { passwordMethod } from '../login/login-method.ts';
 import { hasCode } from '../errors/vault-error.ts';
 import { parseRecoveryWords } from './recovery-words.ts';
@@ -31,13 +32,16 @@ export async function recoverAccount<T>(
   const phrase = parseRecoveryWords(words);
   const { accessToken, wordsKey } = await accounts.recover({ email, words: phrase });
   const headers = { authorization: `Bearer ${accessToken}` };
-  const { encryptedEnvelope } = await http.json(RecoveryEnvelope, {
+  const { encryptedEnvelope, keyring } = await http.json(RecoveryEnvelope, {
     method: 'GET',
     path: recoveryPath,
     headers,
   });
-  const masterKey = await unwrapKey(wordsKey, decodeBase64(encryptedEnvelope));
-  const credential = await createCredential(passwordMethod, newPassword, masterKey);
+  const generation = readGeneration(keyring);
+  const envelope = decodeBase64(encryptedEnvelope);
+  const masterKey = await unwrapMasterKey(wordsKey, envelope, generation);
+  const present = { masterKey, generation };
+  const credential = await createCredential(passwordMethod, newPassword, present);
   wipe(wordsKey, masterKey, credential.envelopeKey);
   const json = toCredentialsChange(credential);
   try {

@@ -5,9 +5,10 @@ import { reauthenticate } from '../accounts/reauth.ts';
 import { decodeBase64 } from '../bytes/base64.ts';
 import { equalBytes, wipe } from '../bytes/bytes.ts';
 import { ClientError } from '../errors/client-error.ts';
-import { unwrapKey } from '../crypto/aes-kw.ts';
 import { WrappedKey } from '../crypto/key.ts';
 import type { Http } from '../http/http.ts';
+import { unwrapMasterKey } from '../keys/master-key-wrap.ts';
+import { generationOf, listMasterKeys } from '../keys/master-keys.ts';
 import { storeEnvelope } from '../keys/store-envelope.ts';
 import { recoveryWords } from '../login/login-method.ts';
 import { findSalt } from '../login/login-proof.ts';
@@ -21,6 +22,7 @@ export const recoveryPath = '/v1/crypto/keys/recovery-envelope';
 export const RecoveryEnvelope = z.object({
   encryptedEnvelope: WrappedKey,
   version: z.int(),
+  keyring: z.string().nullable(),
 });
 type RecoveryEnvelope = z.output<typeof RecoveryEnvelope>;
 
@@ -57,10 +59,11 @@ export function createRecovery(dependencies: AccountDependencies): Recovery {
     // The version of the envelope is read before the master key, so that a rekey between the two
     // requests makes the update fail.
     const version = await findVersion(load);
-    const masterKey = await envelopes.openMasterKey();
-    const credential = await createCredential(recoveryWords, words, masterKey);
+    const keys = await envelopes.openMasterKeys();
+    const present = { masterKey: keys.masterKey, generation: generationOf(keys) };
+    const credential = await createCredential(recoveryWords, words, present);
     const { encryptedEnvelope, salt, verifier, envelopeKey } = credential;
-    wipe(masterKey, envelopeKey);
+    wipe(envelopeKey, ...listMasterKeys(keys));
     const json = { encryptedEnvelope, recoverySalt: salt, recoveryVerifier: verifier };
     try {
       await send(http, json, { version, reauthToken });
@@ -89,14 +92,16 @@ export function createRecovery(dependencies: AccountDependencies): Recovery {
       const { encryptedEnvelope } = await load();
       const salt = await findSalt(http, { email, method: recoveryWords });
       const wordsKey = await derivePasswordKey(phrase, salt, recoveryWords.envelopeLabel);
-      const masterKey = await envelopes.openMasterKey();
+      const keys = await envelopes.openMasterKeys();
+      const wrapped = decodeBase64(encryptedEnvelope);
       try {
-        return equalBytes(await unwrapKey(wordsKey, decodeBase64(encryptedEnvelope)), masterKey);
+        const opened = await unwrapMasterKey(wordsKey, wrapped, generationOf(keys));
+        return equalBytes(opened, keys.masterKey);
       } catch (error) {
         if (error instanceof ClientError) return false;
         throw error;
       } finally {
-        wipe(wordsKey, masterKey);
+        wipe(wordsKey, ...listMasterKeys(keys));
       }
     },
   };

@@ -12,19 +12,22 @@ import { createRekeyKeyPair, wrapForDevice } from '../keys/device-key.ts';
 import type { OpenedKeyring } from '../keys/envelopes.ts';
 import type { KeyLook } from '../keys/key-look.ts';
 import { sealKeyring } from '../keys/keyring.ts';
+import { generationOf, type NumberedKey } from '../keys/master-keys.ts';
 import { passwordMethod, recoveryWords } from '../login/login-method.ts';
 import { compareRecoveryWords, createRecoveryWords } from '../recovery/recovery-words.ts';
 import { wrapIdentity, type Identities } from '../identity/identities.ts';
 import { createIdentity, type Identity } from '../identity/identity.ts';
 import { hasCode } from '../errors/vault-error.ts';
 
-export interface RekeyOptions {
+export type RekeyOptions = {
   readonly password: string;
-  /** The default is the present password. */
-  readonly newPassword?: string;
   /** Ids of devices that are to lose their access. */
   readonly revoke?: readonly string[];
-}
+} & (
+  | { readonly newPassword: string }
+  /** The password then opens the new master key as well, also for others who know it. */
+  | { readonly keepPassword: true }
+);
 
 /** A prepared rekey with a new master key, which takes effect once `confirm` succeeds. */
 export interface RekeyDraft {
@@ -53,11 +56,17 @@ export interface RekeyDependencies extends AccountDependencies {
   readonly lookAtKeys: () => KeyLook;
 }
 
-/** Prepares a rekey. Throws device_unreachable if this session's own device would be revoked. */
+/**
+ * Prepares a rekey. Throws device_unreachable if this session's own device would be revoked, and
+ * TypeError if the new password is the present one.
+ */
 export async function draftRekey(
   dependencies: RekeyDependencies,
   options: RekeyOptions,
 ): Promise<RekeyDraft> {
+  if ('newPassword' in options && options.newPassword === options.password) {
+    throw new TypeError('The new password is the present one: pass keepPassword to keep it.');
+  }
   const words = createRecoveryWords();
   const { kept, revoked } = await planDevices(dependencies.devices, options);
   return {
@@ -79,7 +88,8 @@ async function rekey(
   { words, ...shown }: Plan,
 ): Promise<void> {
   const { email, envelopes, devices, identities } = dependencies;
-  const { password, newPassword = password } = options;
+  const { password } = options;
+  const newPassword = 'newPassword' in options ? options.newPassword : password;
   const { reauthToken } = await reauthenticate(dependencies, { email, password });
   const present = await planDevices(devices, options);
   if (
@@ -93,12 +103,9 @@ async function rekey(
   const proof = { reauthToken };
   const identity = await identities.openRewrapped(proof);
   const masterKey = randomBytes(keyBytes);
-  const rekeyed = await wrapAnew(
-    masterKey,
-    { ...keyring, identity },
-    { words, kept: present.kept },
-  );
-  const credential = await createCredential(passwordMethod, newPassword, masterKey);
+  const made = { masterKey, generation: generationOf(keyring) + 1 };
+  const rekeyed = await wrapAnew(made, { ...keyring, identity }, { words, kept: present.kept });
+  const credential = await createCredential(passwordMethod, newPassword, made);
   for (const { deviceId } of present.revoked) await devices.revoke(deviceId, { proof });
   try {
     await replaceCredentials(dependencies, { credential, reauthToken }, rekeyed);
@@ -137,11 +144,11 @@ function idsOf(devices: readonly Device[]): string {
  * earlier master key knows the earlier identity.
  */
 async function wrapAnew(
-  masterKey: Bytes,
+  made: NumberedKey,
   present: OpenedKeyring & { readonly identity: Identity },
   { words, kept }: Pick<Plan, 'words' | 'kept'>,
 ): Promise<Rekeyed> {
-  const recovery = await createCredential(recoveryWords, words, masterKey);
+  const recovery = await createCredential(recoveryWords, words, made);
   wipe(recovery.envelopeKey);
   const rekeyPair = createRekeyKeyPair();
   const publicKeys = new Map<string, Bytes>();
@@ -149,12 +156,13 @@ async function wrapAnew(
   for (const { deviceId, publicKey } of kept) {
     if (publicKey === undefined) continue;
     publicKeys.set(deviceId, publicKey);
-    const envelope = await wrapForDevice(rekeyPair, { deviceId, publicKey }, masterKey);
+    const envelope = await wrapForDevice(rekeyPair, { deviceId, publicKey }, made);
     devices.push({ deviceId, encryptedEnvelope: encodeBase64(envelope) });
   }
   wipe(rekeyPair.privateKey);
   const earlierKeys = [present.masterKey, ...present.earlierKeys];
   const earlierIdentities = [present.identity, ...present.earlierIdentities];
+  const { masterKey } = made;
   const keys = { masterKey, rekeyKey: rekeyPair.publicKey };
   return {
     recovery: {

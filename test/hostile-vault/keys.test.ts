@@ -27,7 +27,7 @@ const logInWith = ({ client, credentials }: Victim, memory: MemoryStore) =>
   client.login({ ...credentials, memory });
 
 async function rekey({ session, credentials: { password } }: Victim): Promise<void> {
-  const draft = await session.draftRekey({ password });
+  const draft = await session.draftRekey({ password, keepPassword: true });
   await draft.confirm(draft.words);
 }
 
@@ -67,14 +67,18 @@ test('the master envelope and keyring of before a rekey', async (t) => {
   await assertRefused(t, anew.envelopes.openMasterKeys(), 'invalid_envelope');
 });
 
-test('the present master envelope with the keyring of an earlier rekey', async (t) => {
+test('the present master envelope with the keyring of an earlier rekey, or none', async (t) => {
   const { victim } = t.context;
   await rekey(victim);
   const { keyring } = (await recordEnvelopes(victim)).master as { keyring: string };
   await rekey(victim);
   victim.lie(masterEnvelope, (body) => Object.assign(body, { keyring }));
   const anew = await logInWith(victim, createTestMemory());
-  await assertRefused(t, anew.envelopes.openMasterKeys(), 'invalid_keyring');
+  await assertRefused(t, anew.envelopes.openMasterKeys(), 'invalid_envelope');
+  victim.tellTruth();
+  victim.lie(masterEnvelope, (body) => Object.assign(body, { keyring: null }));
+  const later = await logInWith(victim, createTestMemory());
+  await assertRefused(t, later.envelopes.openMasterKeys(), 'invalid_envelope');
 });
 
 test('the envelope of a device of before a rekey', async (t) => {
@@ -110,7 +114,11 @@ async function forgeRekey(
       publicKeys: new Map([[deviceId, publicKey]]),
     },
   );
-  const envelope = await wrapForDevice(pair, { deviceId, publicKey }, chosen);
+  const envelope = await wrapForDevice(
+    pair,
+    { deviceId, publicKey },
+    { masterKey: chosen, generation: 2 },
+  );
   victim.lie(deviceEnvelope, (body) =>
     Object.assign(body, { encryptedEnvelope: encodeBase64(envelope) }),
   );
@@ -126,7 +134,7 @@ test('a master key of the vault’s choice, to a device that remembers the one b
   await assertRefused(t, openWithDevice(victim.session), 'rekey_unconfirmed');
   const session = await logInWith(victim, memory);
   await assertRefused(t, openWithDevice(session), 'rekey_unconfirmed');
-  await assertRefused(t, session.envelopes.openMasterKeys(), 'invalid_keyring');
+  await assertRefused(t, session.envelopes.openMasterKeys(), 'invalid_envelope');
 });
 
 test('a master key of the vault’s choice in place of the one of the same rekey', async (t) => {

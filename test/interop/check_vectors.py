@@ -15,7 +15,7 @@ import sharing
 import srp
 import strict_base64
 from encrypted_file import create_header, decrypt_file, encrypt_file
-from key_wrap import unwrap_key, wrap_key
+from key_wrap import unwrap_key, unwrap_master_key, wrap_key, wrap_master_key
 from keywords import keyword_hash, normalize_keyword
 from document_key import Version, file_key, version_key
 from metadata import Place, decrypt_metadata, encrypt_metadata
@@ -106,8 +106,10 @@ class Vectors(unittest.TestCase):
         x = srp.secret_exponent(srp.VAULT_GROUP, salt, auth_key)
         verifier = srp.VAULT_GROUP.pad(srp.verifier(srp.VAULT_GROUP, x))
         self.assertEqual(verifier.hex(), vector["recoveryVerifier"])
-        wrapping_key = password_key(words, salt, recovery_words.ENVELOPE_LABEL)
-        opened = unwrap_key(wrapping_key, strict_base64.decode(vector["encryptedEnvelope"]))
+        recovery_key = password_key(words, salt, recovery_words.ENVELOPE_LABEL)
+        self.assertEqual(recovery_key.hex(), vector["recoveryKey"])
+        envelope = strict_base64.decode(vector["encryptedEnvelope"])
+        opened = unwrap_master_key(recovery_key, envelope, 2)
         self.assertEqual(opened.hex(), load("rekey.json")["masterKey"])
 
     def test_rekey(self) -> None:
@@ -117,7 +119,8 @@ class Vectors(unittest.TestCase):
         )
         device, made = vectors["device"], vectors["rekey"]
         device_id, device_key = device["deviceId"], bytes.fromhex(device["deviceKey"])
-        added = unwrap_key(device_key, strict_base64.decode(device["encryptedEnvelope"]))
+        envelope = strict_base64.decode(device["encryptedEnvelope"])
+        added = unwrap_master_key(device_key, envelope, rekey.generation_of(None))
         self.assertEqual(added, earlier_key)
         public_key = rekey.device_private_key(device_key).public_key().public_bytes_raw()
         self.assertEqual(strict_base64.encode(public_key), device["publicKey"])
@@ -216,10 +219,12 @@ class StreamVectors(unittest.TestCase):
 
     def test_master_envelope(self) -> None:
         envelope = self.vectors["masterEnvelope"]
-        sealed = wrap_key(self.password_key, self.master_key)
+        sealed = wrap_master_key(self.password_key, self.master_key, 1)
         self.assertEqual(strict_base64.encode(sealed), envelope)
-        self.assertEqual(unwrap_key(self.password_key, sealed), self.master_key)
-        self.assertRaises(InvalidUnwrap, unwrap_key, self.password_key, changed(sealed, 0))
+        self.assertEqual(unwrap_master_key(self.password_key, sealed, 1), self.master_key)
+        for refused, generation in ((changed(sealed, 0), 1), (sealed, 2)):
+            with self.assertRaises(InvalidUnwrap):
+                unwrap_master_key(self.password_key, refused, generation)
 
     def test_files(self) -> None:
         for vector in self.vectors["files"]:

@@ -5,7 +5,8 @@ from typing import NamedTuple
 
 import srp
 import strict_base64
-from key_wrap import unwrap_key, wrap_key
+from key_wrap import unwrap_master_key, wrap_master_key
+from rekey import generation_of
 from passwords import AUTH_LABEL, ENVELOPE_LABEL, password_key
 from srp import VAULT_GROUP as GROUP
 from vault_http import VaultHttp
@@ -67,11 +68,12 @@ def log_in(http: VaultHttp, email: str, password: str) -> Session:
 
 def create_master_key(session: Session) -> bytes:
     master_key = os.urandom(32)
-    envelope = strict_base64.encode(wrap_key(session.password_key, master_key))
+    envelope = strict_base64.encode(wrap_master_key(session.password_key, master_key, 1))
     session.http.post(MASTER_ENVELOPE, {"encryptedEnvelope": envelope})
     return master_key
 
 
 def open_master_key(session: Session) -> bytes:
-    envelope = session.http.get(MASTER_ENVELOPE)["encryptedEnvelope"]
-    return unwrap_key(session.password_key, strict_base64.decode(envelope))
+    stored = session.http.get(MASTER_ENVELOPE)
+    envelope = strict_base64.decode(stored["encryptedEnvelope"])
+    return unwrap_master_key(session.password_key, envelope, generation_of(stored["keyring"]))

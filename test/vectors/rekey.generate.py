@@ -45,6 +45,10 @@ def derive(key: bytes, label: str, salt: bytes = b"") -> bytes:
     return HKDF(algorithm=SHA256(), length=32, salt=salt, info=label.encode()).derive(key)
 
 
+def wrap_master_key(key: bytes, master_key: bytes, generation: int) -> bytes:
+    return aes_key_wrap(derive(key, f"Service_Master_Key_Wrap_v1:{generation}"), master_key)
+
+
 def words_key(label: str) -> bytes:
     argon2_salt = sha3_256(label.encode() + b"\0" + SALT).digest()[:16]
     kdf = Argon2id(salt=argon2_salt, length=32, iterations=3, lanes=1, memory_cost=65536)
@@ -61,7 +65,7 @@ def compact(value: object) -> bytes:
 
 def recovery_vector() -> dict:
     auth_key = words_key("Service_Recovery_Auth_v1")
-    wrapping_key = words_key("Service_Recovery_Envelope_v1")
+    recovery_key = words_key("Service_Recovery_Envelope_v1")
     x = int.from_bytes(sha3_256(SALT + auth_key).digest(), "big")
     return {
         "words": WORDS,
@@ -69,8 +73,8 @@ def recovery_vector() -> dict:
         "recoverySalt": SALT.hex(),
         "authKey": auth_key.hex(),
         "recoveryVerifier": pow(2, x, N).to_bytes(384, "big").hex(),
-        "wrappingKey": wrapping_key.hex(),
-        "encryptedEnvelope": base64(aes_key_wrap(wrapping_key, MASTER_KEY)),
+        "recoveryKey": recovery_key.hex(),
+        "encryptedEnvelope": base64(wrap_master_key(recovery_key, MASTER_KEY, 2)),
     }
 
 
@@ -86,7 +90,7 @@ def device_vector() -> dict:
         "deviceId": DEVICE_ID,
         "deviceKey": DEVICE_KEY.hex(),
         "publicKey": base64(device_public),
-        "encryptedEnvelope": base64(aes_key_wrap(DEVICE_KEY, EARLIER_KEY)),
+        "encryptedEnvelope": base64(wrap_master_key(DEVICE_KEY, EARLIER_KEY, 1)),
         "info": info,
         "nonce": nonce.hex(),
         "encryptedInfo": base64(b"\x01" + nonce + sealed),
@@ -100,7 +104,7 @@ def rekey_vector() -> dict:
         X25519PublicKey.from_public_bytes(device_public)
     )
     label = "Service_Device_Envelope_v1" + DEVICE_ID
-    wrapping_key = derive(shared, label, rekey_public + device_public)
+    agreed_key = derive(shared, label, rekey_public + device_public)
     content = {
         "earlierKeys": [base64(EARLIER_KEY)],
         "earlierIdentities": [
@@ -108,13 +112,13 @@ def rekey_vector() -> dict:
         ],
         "devices": [{"deviceId": DEVICE_ID, "publicKey": base64(device_public)}],
     }
-    prefix, nonce = b"\x02" + rekey_public, sha256(b"keyring nonce").digest()[:12]
-    gcm = AESGCM(derive(MASTER_KEY, "Service_Keyring_v2"))
+    prefix, nonce = b"\x03" + (2).to_bytes(4, "big") + rekey_public, sha256(b"keyring nonce").digest()[:12]
+    gcm = AESGCM(derive(MASTER_KEY, "Service_Keyring_v3"))
     return {
         "privateKey": REKEY_PRIVATE_KEY.hex(),
         "publicKey": base64(rekey_public),
-        "wrappingKey": wrapping_key.hex(),
-        "deviceEnvelope": base64(aes_key_wrap(wrapping_key, MASTER_KEY)),
+        "agreedKey": agreed_key.hex(),
+        "deviceEnvelope": base64(wrap_master_key(agreed_key, MASTER_KEY, 2)),
         "earlierPrivateKey": EARLIER_PRIVATE_KEY.hex(),
         "earlierSeed": EARLIER_SEED.hex(),
         "nonce": nonce.hex(),

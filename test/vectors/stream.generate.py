@@ -26,6 +26,7 @@ def derive(key: bytes, label: str, salt: bytes = b"") -> bytes:
     return HKDF(algorithm=SHA256(), length=32, salt=salt, info=label.encode()).derive(key)
 
 
+ENVELOPE_KEY = derive(PASSWORD_KEY, "Service_Master_Key_Wrap_v1:1")
 VERSION_KEY = derive(
     DOCUMENT_KEY, "Service_Version_Key_v1", DOCUMENT_ID.encode() + VERSION.to_bytes(4, "big")
 )
@@ -109,7 +110,7 @@ vectors = {
     "documentKey": DOCUMENT_KEY.hex(),
     "versionKey": VERSION_KEY.hex(),
     "fileKey": FILE_KEY.hex(),
-    "masterEnvelope": b64encode(aes_key_wrap(PASSWORD_KEY, MASTER_KEY)).decode(),
+    "masterEnvelope": b64encode(aes_key_wrap(ENVELOPE_KEY, MASTER_KEY)).decode(),
     "files": [
         file_vector("empty", 0, 128),
         file_vector("one chunk", 28, 128),

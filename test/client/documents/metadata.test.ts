@@ -1,6 +1,6 @@
 import test from 'ava';
 import { decodeBase64, encodeBase64 } from '../../../client/bytes/base64.ts';
-import { unwrapKey, wrapKey } from '../../../client/crypto/aes-kw.ts';
+import { unwrapMasterKey, wrapMasterKey } from '../../../client/keys/master-key-wrap.ts';
 import { hashKeywords } from '../../../client/documents/keywords.ts';
 import {
   decryptMetadata,
@@ -96,8 +96,10 @@ test('metadata opens only as what it was encrypted for', async (t) => {
 
 test('the master envelope matches the test vectors', async (t) => {
   const envelope = decodeBase64(streamVectors.masterEnvelope);
-  t.deepEqual(await wrapKey(passwordKey, masterKey), envelope);
-  t.deepEqual(await unwrapKey(passwordKey, envelope), masterKey);
+  t.deepEqual(await wrapMasterKey(passwordKey, { masterKey, generation: 1 }), envelope);
+  t.deepEqual(await unwrapMasterKey(passwordKey, envelope, 1), masterKey);
+  const refused = { code: 'invalid_envelope' };
+  await t.throwsAsync(unwrapMasterKey(passwordKey, envelope, 2), refused);
 });
 
 test('keyword hashes match the test vectors', async (t) => {

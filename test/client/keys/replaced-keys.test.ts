@@ -68,7 +68,7 @@ test('an old session rewraps an identity and removes its last way only with a pr
   const stale = `update sharing_keys set public_key = $2, wrapped_private_key = $3,
     signing_key = $4, wrapped_signing_key = $5 where user_id = $1`;
   const [row] = await sql('select * from sharing_keys where user_id = $1', [userId]);
-  const draft = await session.draftRekey({ password: credentials.password });
+  const draft = await session.draftRekey({ password: credentials.password, keepPassword: true });
   await draft.confirm(draft.words);
   // The identity of before the rekey, as a client leaves it that sends no new one.
   const columns = ['public_key', 'wrapped_private_key', 'signing_key', 'wrapped_signing_key'];

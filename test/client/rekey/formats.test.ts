@@ -10,12 +10,13 @@ import {
   unwrapOnDevice,
   wrapForDevice,
 } from '../../../client/keys/device-key.ts';
-import { openKeyring, readRekeyKey, sealKeyring } from '../../../client/keys/keyring.ts';
+import { openKeyring, readKeyringHeader, sealKeyring } from '../../../client/keys/keyring.ts';
 import { rekeyVectors } from '../../support/client/rekey-vectors.ts';
 import { readVectors } from '../../support/client/vectors.ts';
 
 const { earlierKey, masterKey, device, rekey } = rekeyVectors;
 const { deviceId, deviceKey, publicKey } = device;
+const made = { masterKey, generation: 2 };
 const content = {
   earlierKeys: [earlierKey],
   earlierIdentities: [{ privateKey: rekey.earlierPrivateKey, signingSeed: rekey.earlierSeed }],
@@ -26,7 +27,7 @@ test('the keyring matches the test vectors', async (t) => {
   const keys = { masterKey, rekeyKey: rekey.publicKey };
   t.is(await sealKeyring(keys, content, rekey.nonce), rekey.keyring);
   t.deepEqual(await openKeyring(masterKey, rekey.keyring), content);
-  t.deepEqual(readRekeyKey(rekey.keyring), rekey.publicKey);
+  t.deepEqual(readKeyringHeader(rekey.keyring), { generation: 2, rekeyKey: rekey.publicKey });
 });
 
 test('a keyring does not open under another key, nor with a byte changed', async (t) => {
@@ -38,7 +39,7 @@ test('a keyring does not open under another key, nor with a byte changed', async
   await t.throwsAsync(openKeyring(earlierKey, rekey.keyring), { code: 'invalid_keyring' });
   for (const text of ['', 'AQ==', 'no base64']) {
     await t.throwsAsync(openKeyring(masterKey, text), { code: 'invalid_keyring' });
-    t.throws(() => readRekeyKey(text), { code: 'invalid_keyring' });
+    t.throws(() => readKeyringHeader(text), { code: 'invalid_keyring' });
   }
 });
 
@@ -57,7 +58,7 @@ test('a device opens its envelope, before and after a rekey', async (t) => {
   t.deepEqual(await unwrapOnDevice(device, device.encryptedEnvelope, null), earlierKey);
   t.deepEqual(await unwrapOnDevice(device, rekey.deviceEnvelope, rekey.keyring), masterKey);
   const pair = createRekeyKeyPair(rekey.privateKey);
-  t.deepEqual(await wrapForDevice(pair, device, masterKey), rekey.deviceEnvelope);
+  t.deepEqual(await wrapForDevice(pair, device, made), rekey.deviceEnvelope);
 });
 
 test('the envelope of a device opens for no other key, device or rekey', async (t) => {
@@ -72,7 +73,7 @@ test('the envelope of a device opens for no other key, device or rekey', async (
   const keyring = await sealKeyring(later, content);
   await t.throwsAsync(unwrapOnDevice(device, rekey.deviceEnvelope, keyring), refused);
   const weak = { deviceId, publicKey: new Uint8Array(32) };
-  await t.throwsAsync(wrapForDevice(createRekeyKeyPair(), weak, masterKey), refused);
+  await t.throwsAsync(wrapForDevice(createRekeyKeyPair(), weak, made), refused);
 });
 
 test('the encrypted name of a device matches the test vectors', async (t) => {

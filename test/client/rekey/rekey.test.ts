@@ -34,7 +34,7 @@ const secrets: string[] = [];
 async function rekey(session: VaultSession, options: RekeyOptions): Promise<string> {
   const draft = await session.draftRekey(options);
   secrets.push(draft.words, ...spellingsOfWords(draft.words));
-  secrets.push(options.password, options.newPassword ?? options.password);
+  secrets.push('newPassword' in options ? options.newPassword : options.password);
   await draft.confirm(draft.words);
   return draft.words;
 }
@@ -141,7 +141,7 @@ test('a search finds documents of before and after a rekey, and they can be chan
     const account = { credentials, session, masterKey: keys.masterKey };
     stored.unshift((await storeBytes(account, 10, { keywords })).document.id);
     if (stored.length !== 3) continue;
-    await rekey(session, { password });
+    await rekey(session, { password, keepPassword: true });
     keys = await openKeys(session);
   }
   const search = async (query: object) => {
@@ -204,7 +204,7 @@ test('a rekey lists the devices that it keeps and those that it revokes', async 
   const plain = { deviceId: crypto.randomUUID(), encryptedEnvelope: anyEnvelope() };
   await session.http.send({ method: 'POST', path: '/v1/crypto/keys/device-envelope', json: plain });
   const revoke = [lost.deviceId.toUpperCase()];
-  const draft = await session.draftRekey({ password, revoke });
+  const draft = await session.draftRekey({ password, keepPassword: true, revoke });
   const idsOf = (devices: readonly { deviceId: string }[]) => devices.map((one) => one.deviceId);
   t.deepEqual(idsOf(draft.kept), [laptop.deviceId]);
   t.deepEqual(idsOf(draft.revoked), [lost.deviceId, plain.deviceId].sort());
@@ -213,13 +213,16 @@ test('a rekey lists the devices that it keeps and those that it revokes', async 
   const wrong = draft.words.replace(/^\w+/, 'jam');
   await t.throwsAsync(draft.confirm(wrong), { code: 'recovery_words_differ' });
   t.deepEqual(line.sent, []);
-  const own = session.draftRekey({ password, revoke: [laptop.deviceId] });
+  await t.throwsAsync(session.draftRekey({ password, newPassword: password }), {
+    instanceOf: TypeError,
+  });
+  const own = session.draftRekey({ password, keepPassword: true, revoke: [laptop.deviceId] });
   await t.throwsAsync(own, { code: 'device_unreachable' });
   await session.devices.add({ ...late, name: 'late', platform: 'test' });
   await t.throwsAsync(draft.confirm(draft.words), { code: 'devices_changed' });
   t.is((await gather(session.devices.list())).length, 4, 'nothing was revoked');
 
-  await rekey(session, { password, revoke: [...revoke, late.deviceId] });
+  await rekey(session, { password, keepPassword: true, revoke: [...revoke, late.deviceId] });
   t.deepEqual(idsOf(await gather(session.devices.list())), [laptop.deviceId]);
   await assertAllOpens(t, session);
   for (const gone of [lost, late]) {
@@ -238,7 +241,7 @@ test('an attacker with an earlier master key cannot get a device into a rekey', 
   const elsewhere = await client.login({ email, password });
   const json = { deviceId, encryptedEnvelope: anyEnvelope(), encryptedInfo };
   await elsewhere.http.send({ method: 'POST', path: '/v1/crypto/keys/device-envelope', json });
-  const draft = await session.draftRekey({ password });
+  const draft = await session.draftRekey({ password, keepPassword: true });
   t.like(draft.kept, [{ deviceId: laptop.deviceId }]);
   t.like(draft.revoked, [{ deviceId, label: { name: 'Phone' }, publicKey: undefined }]);
 });

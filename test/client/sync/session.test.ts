@@ -39,7 +39,7 @@ test('two devices share an object, learn of its changes, and read it after a rek
   await there.sync();
   t.deepEqual((await there.get(id))?.data, data);
 
-  const draft = await session.draftRekey({ password: credentials.password });
+  const draft = await session.draftRekey({ password: credentials.password, keepPassword: true });
   await draft.confirm(draft.words);
   const renewed = await openOn(session, laptop, store);
   t.deepEqual((await renewed.get(id))?.data, data);

@@ -18,7 +18,7 @@ export const rekeyVectors = await readVectors(
       recoverySalt: Hex,
       authKey: z.string(),
       recoveryVerifier: z.string(),
-      wrappingKey: Hex,
+      recoveryKey: Hex,
       encryptedEnvelope: z.string(),
     }),
     device: z.object({
