@@ -1,5 +1,6 @@
 import { ClientError } from '../errors/client-error.ts';
 import { hasCode } from '../errors/vault-error.ts';
+import { wrapEarlierKey } from '../keys/document-key.ts';
 import type { MasterKeys } from '../keys/master-keys.ts';
 import { noResume } from '../uploads/resume.ts';
 import type { UploadDependencies, UploadOptions } from '../uploads/send-parts.ts';
@@ -14,7 +15,7 @@ import {
 } from './open-document.ts';
 import type { DocumentVersion } from './versions.ts';
 
-export interface AddVersionOptions extends Omit<UploadOptions, 'versionOf'> {
+export interface AddVersionOptions extends Omit<UploadOptions, 'versionOf'>, MasterKeys {
   /** The id of the document. */
   readonly id: string;
   /** The default is the document's present name. */
@@ -26,19 +27,21 @@ export interface AddVersionOptions extends Omit<UploadOptions, 'versionOf'> {
 /**
  * Encrypts a file as the next version of a document, uploads it, makes it the current version and
  * clears the journal. Anyone who has the document key, such as the recipients of shares, can open
- * the new version. Throws version_conflict if another client added a version meanwhile,
+ * the new version. If a rekey took place since that key was made, the document gets a new one.
+ * Throws master_key_outdated, version_conflict if another client added a version meanwhile,
  * file_hash_mismatch if the vault stored other bytes than the client sent, what `openDocument` and
  * `uploadFile` throw, VaultError 409 duplicate_hash or too_many_versions, and TypeError for a name
  * or media type that is not a string, before anything is sent.
  */
 export async function addVersion(
   dependencies: UploadDependencies & OpenDependencies,
-  { id, name, mediaType, ...options }: AddVersionOptions,
+  { id, earlierKeys, name, mediaType, ...options }: AddVersionOptions,
 ): Promise<DocumentVersion> {
-  const { source, masterKey, earlierKeys, resume = noResume } = options;
+  const { source, masterKey, resume = noResume } = options;
   const owned = { id, masterKey, earlierKeys };
+  const generation = await dependencies.memory.generationOf(masterKey);
   const before = await openDocument(dependencies, owned);
-  const { documentId, documentKey } = before;
+  const { documentId, place } = before;
   const description = (metadata: Metadata) => ({
     name: name ?? metadata.name,
     mediaType: mediaType ?? metadata.mediaType,
@@ -46,12 +49,25 @@ export async function addVersion(
     size: source.size,
   });
   assertDescription(description(before.metadata));
-  const versionOf = { documentId, documentKey, version: before.version + 1 };
+  const version = before.version + 1;
+  // Whoever has an earlier master key may have the document key of that time.
+  const isKeyNew = place.keyGeneration !== generation;
+  const documentKey = isKeyNew ? undefined : before.documentKey;
+  const versionOf = { documentId, version, documentKey };
   const file = await uploadFile(dependencies, { ...options, versionOf });
+  const earlierKey = isKeyNew
+    ? await wrapEarlierKey(file.documentKey, documentId, before.documentKey)
+    : undefined;
   const makeMetadata = ({ document, metadata }: OpenedDocument) =>
     encryptMetadata(
-      { masterKey, documentKey },
-      { ...versionOf, change: 0, previous: hashMetadata(document.encryptedMetadata) },
+      { masterKey, documentKey: file.documentKey, earlierKey },
+      {
+        documentId,
+        version,
+        change: 0,
+        previous: hashMetadata(document.encryptedMetadata),
+        keyGeneration: generation,
+      },
       { ...description(metadata), fileHash: file.fileHash },
     );
   try {

@@ -21,14 +21,17 @@ export interface MetadataChange extends MasterKeys, Partial<Pick<Metadata, 'name
 
 /**
  * Replaces the given members of the metadata and keeps the others. Throws version_conflict if the
- * document's ETag is not `ifMatch`, VaultError 409 document_sealed, and what `openDocument` throws.
+ * document's ETag is not `ifMatch`, master_key_outdated, VaultError 409 document_sealed, and what `openDocument` throws.
  */
 export async function changeMetadata(
   dependencies: OpenDependencies,
   { id, masterKey, earlierKeys, name, mediaType, keywords, ifMatch }: MetadataChange,
 ): Promise<RevisedDocument> {
   const owned = { id, masterKey, earlierKeys };
-  const { documentKey, etag, metadata, place } = await openDocument(dependencies, owned);
+  const { documents, memory } = dependencies;
+  await memory.generationOf(masterKey);
+  const opened = await openDocument(dependencies, owned);
+  const { documentKey, earlierKey, etag, metadata, place } = opened;
   const changed: Metadata = {
     ...metadata,
     name: name ?? metadata.name,
@@ -36,13 +39,12 @@ export async function changeMetadata(
     keywords: keywords === undefined ? metadata.keywords : normalizeKeywords(keywords),
   };
   const changedPlace = { ...place, change: place.change + 1 };
-  const keys = { masterKey, documentKey };
+  const keys = { masterKey, documentKey, earlierKey };
   const encryptedMetadata = await encryptMetadata(keys, changedPlace, changed);
   const request: NewMetadata =
     keywords === undefined
       ? { encryptedMetadata }
       : { encryptedMetadata, keywordDeterministic: await hashKeywords(masterKey, keywords) };
-  const { documents, memory } = dependencies;
   const made = stateOf(changedPlace, encryptedMetadata);
   try {
     const replaced = await documents.replaceMetadata(id, request, ifMatch ?? etag);

@@ -6,6 +6,7 @@ import type { Bytes } from '../bytes/bytes.ts';
 import { padJson, parseJson } from '../bytes/json.ts';
 import { ClientError } from '../errors/client-error.ts';
 import { decryptGcm, deriveGcmKey, encryptGcm } from '../crypto/aes-gcm.ts';
+import { WrappedKey } from '../crypto/key.ts';
 import {
   unwrapDocumentKey,
   versionKeyOf,
@@ -21,7 +22,7 @@ import {
   type MetadataPlace,
 } from './metadata-header.ts';
 
-const metadataLabel = 'Service_Metadata_v2';
+const metadataLabel = 'Service_Metadata_v3';
 const paddingBytes = 256;
 
 /**
@@ -40,6 +41,9 @@ export const Metadata = z.object({
 });
 export type Metadata = z.output<typeof Metadata>;
 
+/** The encrypted text: the metadata, and the key that the document had before its present one. */
+const Text = Metadata.extend({ earlierKey: WrappedKey.optional() });
+
 /** Throws TypeError unless name and media type are strings: `decryptMetadata` would refuse them. */
 export function assertDescription(description: Pick<Metadata, 'name' | 'mediaType'>): void {
   assertReadable(Metadata.pick({ name: true, mediaType: true }), description);
@@ -52,24 +56,36 @@ function assertReadable(schema: z.ZodType, value: unknown): void {
   throw new TypeError(`The metadata is not valid; correct these members: ${members}.`);
 }
 
+/** The keys that metadata takes along. */
+export interface MetadataKeys {
+  /** The present master key, which authenticates the metadata for the owner. */
+  readonly masterKey: Bytes;
+  readonly documentKey: Bytes;
+  /** In the first version under a new document key, the one before as `wrapEarlierKey` wraps it. */
+  readonly earlierKey?: Bytes | undefined;
+}
+
 /**
  * Encrypts metadata and the document key for one place in the history of one document, and resolves
- * with base64. The text is padded, so that its length does not disclose that of the name. Throws
- * TypeError for invalid metadata, since `decryptMetadata` would refuse it: the metadata and the
- * document key would be lost.
+ * with base64. The document key is wrapped for this ciphertext alone, so that nobody else who has
+ * the document key can make metadata that the owner believes. The text is padded, so that its
+ * length does not disclose that of the name. Throws TypeError for invalid metadata, since
+ * `decryptMetadata` would refuse it: the metadata and the document key would be lost.
  */
 export async function encryptMetadata(
-  { masterKey, documentKey }: { readonly masterKey: Bytes; readonly documentKey: Bytes },
+  { masterKey, documentKey, earlierKey }: MetadataKeys,
   place: MetadataPlace,
   metadata: Metadata,
 ): Promise<string> {
   assertReadable(Metadata, metadata);
-  const wrappedKey = await wrapDocumentKey(masterKey, place.documentId, documentKey);
-  const header = encodeHeader(place, wrappedKey);
+  const header = encodeHeader(place);
   const key = await deriveMetadataKey({ documentKey }, place);
-  const json = utf8ToBytes(JSON.stringify(metadata));
+  const earlier = earlierKey === undefined ? {} : { earlierKey: encodeBase64(earlierKey) };
+  const json = utf8ToBytes(JSON.stringify({ ...metadata, ...earlier }));
   const length = Math.ceil(json.length / paddingBytes) * paddingBytes;
-  return encodeBase64(concatBytes(header, await encryptGcm(key, padJson(json, length), header)));
+  const sealed = await encryptGcm(key, padJson(json, length), header);
+  const wrappedKey = await wrapDocumentKey(masterKey, contextOf({ header, sealed }), documentKey);
+  return encodeBase64(concatBytes(header, wrappedKey, sealed));
 }
 
 /** The document, and the version if it is known, of which metadata must be. */
@@ -82,12 +98,14 @@ export interface ExpectedPlace {
 export interface PlacedMetadata {
   readonly metadata: Metadata;
   readonly place: MetadataPlace;
+  /** The key that the document had before, wrapped under its key; undefined if it is the same. */
+  readonly earlierKey: Bytes | undefined;
 }
 
 /**
  * Decrypts what `encryptMetadata` returned. Throws document_mismatch or version_mismatch if it was
  * encrypted for another document or version, and invalid_metadata for a wrong key, an unknown
- * format version or changed data.
+ * format version, changed data, or data that somebody else made with the document key.
  */
 export async function decryptMetadata(
   masterKey: Bytes,
@@ -96,9 +114,9 @@ export async function decryptMetadata(
 ): Promise<PlacedMetadata & { readonly documentKey: Bytes }> {
   const decoded = decodeExpected(expected, encryptedMetadata);
   try {
-    const { place, wrappedKey } = decoded;
-    const documentKey = await unwrapDocumentKey(masterKey, place.documentId, wrappedKey);
-    return { documentKey, place, metadata: await decryptText({ documentKey }, decoded) };
+    const context = contextOf(decoded);
+    const documentKey = await unwrapDocumentKey(masterKey, context, decoded.wrappedKey);
+    return { documentKey, ...(await decryptText({ documentKey }, decoded)) };
   } catch (cause) {
     throw new ClientError('invalid_metadata', { cause });
   }
@@ -115,7 +133,7 @@ export async function openMetadata(
 ): Promise<PlacedMetadata> {
   const decoded = decodeExpected(expected, encryptedMetadata);
   try {
-    return { place: decoded.place, metadata: await decryptText(key, decoded) };
+    return await decryptText(key, decoded);
   } catch (cause) {
     throw new ClientError('invalid_metadata', { cause });
   }
@@ -145,9 +163,17 @@ function decode(encryptedMetadata: string): EncodedMetadata {
 async function decryptText(
   key: ReadingKey,
   { place, header, sealed }: EncodedMetadata,
-): Promise<Metadata> {
+): Promise<PlacedMetadata> {
   const metadataKey = await deriveMetadataKey(key, place);
-  return Metadata.parse(parseJson(await decryptGcm(metadataKey, sealed, header)));
+  const text = Text.parse(parseJson(await decryptGcm(metadataKey, sealed, header)));
+  const { earlierKey, ...metadata } = text;
+  const wrapped = earlierKey === undefined ? undefined : decodeBase64(earlierKey);
+  return { place, metadata, earlierKey: wrapped };
+}
+
+/** Returns the hash of all of the metadata but the wrapped key. */
+function contextOf({ header, sealed }: Pick<EncodedMetadata, 'header' | 'sealed'>): Bytes {
+  return new Uint8Array(sha3_256(concatBytes(header, sealed)));
 }
 
 async function deriveMetadataKey(key: ReadingKey, name: VersionName) {

@@ -1,7 +1,12 @@
 import { ClientError } from '../errors/client-error.ts';
 import type { Bytes } from '../bytes/bytes.ts';
 import type { StoredFile } from '../files/stored-file.ts';
-import { deriveFileKey, type ReadingKey } from '../keys/document-key.ts';
+import {
+  deriveFileKey,
+  unwrapEarlierKey,
+  versionKeyOf,
+  type ReadingKey,
+} from '../keys/document-key.ts';
 import { openWithAny, type MasterKeys } from '../keys/master-keys.ts';
 import type { Memory } from '../memory/memory.ts';
 import type { DocumentState } from '../memory/remembered.ts';
@@ -11,6 +16,8 @@ import { decryptMetadata, hashMetadata, openMetadata, type PlacedMetadata } from
 
 /** The file of a version, and its metadata. */
 export interface OpenedVersion extends StoredFile, PlacedMetadata {
+  /** The key of this version alone, 32 bytes. */
+  readonly versionKey: Bytes;
   /** The metadata as the vault stores it, base64. */
   readonly encryptedMetadata: string;
 }
@@ -51,14 +58,30 @@ export async function openDocument(
   const { encryptedMetadata, fileHash } = document;
   const documentId = id.toLowerCase();
   if (document.id !== documentId) throw new ClientError('document_mismatch');
-  const { documentKey, metadata, place } = await openWithAny(keys, (masterKey) =>
-    decryptMetadata(masterKey, { documentId }, encryptedMetadata),
-  );
-  if (metadata.fileHash !== fileHash) throw new ClientError('metadata_mismatch');
-  await look.sawDocument(documentId, stateOf(place, encryptedMetadata));
-  const fileKey = await deriveFileKey({ documentKey }, place);
-  const file = { documentId, version: place.version, fileKey, fileHash };
-  return { ...file, documentKey, document, etag, encryptedMetadata, metadata, place };
+  const { documentKey, ...opened } = await openWithAny(keys, async (masterKey) => {
+    const opening = await decryptMetadata(masterKey, { documentId }, encryptedMetadata);
+    return masterKey === keys.masterKey ? opening : ofUnknownGeneration(opening);
+  });
+  if (opened.metadata.fileHash !== fileHash) throw new ClientError('metadata_mismatch');
+  await look.sawDocument(documentId, stateOf(opened.place, encryptedMetadata));
+  const version = await toVersion({ documentKey }, opened, { encryptedMetadata, fileHash });
+  return { ...version, documentKey, document, etag };
+}
+
+/** An earlier master key does not vouch for the time at which the document key was made. */
+function ofUnknownGeneration<T extends PlacedMetadata>(opened: T): T {
+  return { ...opened, place: { ...opened.place, keyGeneration: 0 } };
+}
+
+async function toVersion(
+  key: ReadingKey,
+  opened: PlacedMetadata,
+  stored: Pick<OpenedVersion, 'encryptedMetadata' | 'fileHash'>,
+): Promise<OpenedVersion> {
+  const { documentId, version } = opened.place;
+  const versionKey = await versionKeyOf(key, opened.place);
+  const fileKey = await deriveFileKey({ versionKey }, opened.place);
+  return { ...opened, ...stored, documentId, version, versionKey, fileKey };
 }
 
 /**
@@ -75,36 +98,40 @@ export async function openVersion(
 /**
  * Finds a version of a document that was opened, by its owner or by the recipient of a share.
  * Follows the hashes by which each version names the metadata of the one before, from the current
- * version back. Throws version_not_found, history_mismatch if the versions do not follow each
+ * version back, and from each key of the document to the one before it. Throws version_not_found
+ * (also for the recipient of one version), invalid_envelope, history_mismatch if the versions do not follow each
  * other, version_mismatch, invalid_metadata, and metadata_mismatch if the metadata belongs to
  * another file.
  */
 export async function openVersionOf(
   { documents }: Pick<OpenDependencies, 'documents'>,
-  current: OpenedVersion & ReadingKey,
+  current: OpenedVersion & { readonly documentKey?: Bytes },
   version: number,
 ): Promise<OpenedVersion> {
   const { documentId } = current;
   if (version === current.version) return current;
-  if (version > current.version || 'versionKey' in current) {
+  let { documentKey } = current;
+  if (version > current.version || documentKey === undefined) {
     throw new ClientError('version_not_found');
   }
-  let { place: next } = current;
+  let next: PlacedMetadata = current;
   for await (const listed of documents.versions(documentId)) {
     const { encryptedMetadata, fileHash } = listed;
     // A version may have been added since the document was read.
-    if (listed.version >= next.version) continue;
-    const name = { documentId, version: next.version - 1 };
-    const { metadata, place } = await openMetadata(current, name, encryptedMetadata);
-    if (hashMetadata(encryptedMetadata) !== next.previous) {
+    if (listed.version >= next.place.version) continue;
+    if (next.earlierKey !== undefined) {
+      documentKey = await unwrapEarlierKey(documentKey, documentId, next.earlierKey);
+    }
+    const name = { documentId, version: next.place.version - 1 };
+    const opened = await openMetadata({ documentKey }, name, encryptedMetadata);
+    if (hashMetadata(encryptedMetadata) !== next.place.previous) {
       throw new ClientError('history_mismatch');
     }
-    if (metadata.fileHash !== fileHash) throw new ClientError('metadata_mismatch');
-    if (place.version === version) {
-      const fileKey = await deriveFileKey(current, place);
-      return { documentId, version, fileKey, fileHash, encryptedMetadata, metadata, place };
+    if (opened.metadata.fileHash !== fileHash) throw new ClientError('metadata_mismatch');
+    if (opened.place.version === version) {
+      return toVersion({ documentKey }, opened, { encryptedMetadata, fileHash });
     }
-    next = place;
+    next = opened;
   }
   throw new ClientError('version_not_found');
 }

@@ -20,7 +20,7 @@ export interface StoreDocumentOptions extends Omit<UploadOptions, 'versionOf'> {
  * Encrypts and uploads a file, creates a document from it and clears the journal. The client
  * chooses the id of the document, for which file, key and metadata are encrypted. Throws
  * file_hash_mismatch if the vault stored other bytes than the client sent, document_mismatch if it
- * created another document, what `uploadFile` throws, VaultError 409 duplicate_hash, and TypeError
+ * created another document, master_key_outdated, what `uploadFile` throws, VaultError 409 duplicate_hash, and TypeError
  * for an invalid name, media type or keyword, before anything is sent.
  */
 export async function storeDocument(
@@ -29,11 +29,12 @@ export async function storeDocument(
 ): Promise<Document> {
   const { source, masterKey, resume = noResume } = options;
   assertDescription({ name, mediaType });
+  const keyGeneration = await dependencies.memory.generationOf(masterKey);
   const keywordDeterministic = await hashKeywords(masterKey, keywords);
   const uploaded = await uploadFile(dependencies, options);
   const { documentId: id, storagePath, documentKey, fileHash } = uploaded;
   const described = { name, mediaType, size: source.size, keywords: normalizeKeywords(keywords) };
-  const place = { documentId: id, version: 1, change: 0, previous: null };
+  const place = { documentId: id, version: 1, change: 0, previous: null, keyGeneration };
   const encryptedMetadata = await encryptMetadata({ masterKey, documentKey }, place, {
     ...described,
     fileHash,

@@ -19,6 +19,7 @@ export type ClientErrorCode =
   | 'identity_incomplete'
   | 'keyring_full'
   | 'keyword_mismatch'
+  | 'master_key_outdated'
   | 'metadata_mismatch'
   | 'network_error'
   | 'recipient_key_changed'
@@ -72,6 +73,8 @@ const messages: Record<ClientErrorCode, string> = {
   identity_incomplete: 'The account has no signing key yet: enable sharing once more.',
   keyring_full: 'The keyring has no room for another master key.',
   keyword_mismatch: 'The vault found a document that does not have the keywords.',
+  master_key_outdated:
+    'A rekey replaced this master key: open the master keys again before you write.',
   metadata_mismatch:
     'The metadata describes another file: it belongs to another version or another document.',
   network_error: 'The server could not be reached: check the connection and try again.',

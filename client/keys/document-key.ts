@@ -4,7 +4,8 @@ import { unwrapKey, wrapKey } from '../crypto/aes-kw.ts';
 import { deriveKey } from '../crypto/hkdf.ts';
 import { keyBytes } from '../crypto/key.ts';
 
-const wrapLabel = 'Service_Document_Key_Wrap_v2';
+const wrapLabel = 'Service_Document_Key_Wrap_v3';
+const earlierLabel = 'Service_Earlier_Document_Key_v1';
 const versionLabel = 'Service_Version_Key_v1';
 const fileLabel = 'Service_File_Key_v1';
 
@@ -23,32 +24,51 @@ export interface VersionName {
 export type ReadingKey = { readonly documentKey: Bytes } | { readonly versionKey: Bytes };
 
 /**
- * Creates the key of a document, 32 bytes. The keys of all versions of the document are derived
- * from it, and a share passes it to the recipient.
+ * Creates the key of a document, 32 bytes. The keys of all versions until the next rekey are
+ * derived from it, and a share passes it to the recipient.
  */
 export function createDocumentKey(): Bytes {
   return randomBytes(keyBytes);
 }
 
-/** Wraps the key of the document with this id under the master key: `wrappedKeyBytes` bytes. */
+/**
+ * Wraps the key of a document under the master key: `wrappedKeyBytes` bytes.
+ * @param context the bytes without which the key does not unwrap, which are so authenticated for
+ *   the owner
+ */
 export async function wrapDocumentKey(
   masterKey: Bytes,
-  documentId: string,
+  context: Bytes,
   documentKey: Bytes,
 ): Promise<Bytes> {
-  return wrapKey(await deriveWrappingKey(masterKey, documentId), documentKey);
+  return wrapKey(await deriveKey(masterKey, wrapLabel, context), documentKey);
 }
 
-/**
- * Unwraps a document key. Throws invalid_envelope for a wrong master key, and for the key of a
- * document with another id.
- */
+/** Unwraps a document key. Throws invalid_envelope for a wrong master key or another context. */
 export async function unwrapDocumentKey(
   masterKey: Bytes,
+  context: Bytes,
+  wrapped: Bytes,
+): Promise<Bytes> {
+  return unwrapKey(await deriveKey(masterKey, wrapLabel, context), wrapped);
+}
+
+/** Wraps the key that a document had before under its present key: `wrappedKeyBytes` bytes. */
+export async function wrapEarlierKey(
+  documentKey: Bytes,
+  documentId: string,
+  earlierKey: Bytes,
+): Promise<Bytes> {
+  return wrapKey(await deriveKey(documentKey, earlierLabel, encodeId(documentId)), earlierKey);
+}
+
+/** Unwraps what `wrapEarlierKey` returned. Throws invalid_envelope. */
+export async function unwrapEarlierKey(
+  documentKey: Bytes,
   documentId: string,
   wrapped: Bytes,
 ): Promise<Bytes> {
-  return unwrapKey(await deriveWrappingKey(masterKey, documentId), wrapped);
+  return unwrapKey(await deriveKey(documentKey, earlierLabel, encodeId(documentId)), wrapped);
 }
 
 /** Derives the key of one version, which opens the metadata and the file of that version. */
@@ -79,10 +99,7 @@ export function encodeVersion({ documentId, version }: VersionName): Bytes {
   return concatBytes(encodeId(documentId), number);
 }
 
-function deriveWrappingKey(masterKey: Bytes, documentId: string): Promise<Bytes> {
-  return deriveKey(masterKey, wrapLabel, encodeId(documentId));
-}
-
-function encodeId(documentId: string): Bytes {
+/** Encodes the id of a document: 36 characters in lower case. */
+export function encodeId(documentId: string): Bytes {
   return utf8ToBytes(documentId.toLowerCase());
 }

@@ -35,6 +35,11 @@ export interface Memory {
   look(): Promise<Look>;
   /** Begins a look at the master keys before they are requested. */
   lookAtKeys(): KeyLook;
+  /**
+   * Resolves with the generation of a master key. Throws master_key_outdated unless it is the
+   * present one: nothing may be written under an earlier one.
+   */
+  generationOf(masterKey: Bytes): Promise<number>;
   /** Remembers a state of a document that this client made. */
   madeDocument(id: string, state: DocumentState): Promise<void>;
   /** Remembers that the user removed a document. */
@@ -151,6 +156,14 @@ export function createMemory({
                 : await compare(opened, keys, { since, source });
           }),
       };
+    },
+
+    async generationOf(masterKey) {
+      await ready();
+      if (opened === undefined || !equalBytes(await checkOf(masterKey), opened.check)) {
+        throw new ClientError('master_key_outdated');
+      }
+      return opened.generation;
     },
 
     madeDocument: (id, state) => remember({ documents: { [id]: state } }),

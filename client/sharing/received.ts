@@ -1,12 +1,13 @@
 import { z } from 'zod';
 import { decodeBase64 } from '../bytes/base64.ts';
+import type { Bytes } from '../bytes/bytes.ts';
 import { Key } from '../crypto/key.ts';
 import { ClientError, type ClientErrorCode } from '../errors/client-error.ts';
 import { DocumentStatus, FileHash } from '../documents/fields.ts';
 import { openMetadata, type PlacedMetadata } from '../documents/metadata.ts';
 import type { StoredFile } from '../files/stored-file.ts';
 import { fingerprintOf, type Identity } from '../identity/identity.ts';
-import { deriveFileKey, type ReadingKey } from '../keys/document-key.ts';
+import { deriveFileKey, versionKeyOf, type ReadingKey } from '../keys/document-key.ts';
 import { isShareSignedBy } from './share-signature.ts';
 import { openDocumentKey, openVersionKey } from './wrap.ts';
 
@@ -36,8 +37,11 @@ export type ReceivedShare = z.output<typeof ReceivedShare>;
 /** A share that was opened. Pass it to `downloadFile` to download the file. */
 export type OpenedShare = ReceivedShare &
   StoredFile &
-  PlacedMetadata &
-  ReadingKey & {
+  PlacedMetadata & {
+    /** The key of the version in `version`, 32 bytes. */
+    readonly versionKey: Bytes;
+    /** The key of the document, 32 bytes; undefined if only one version is shared. */
+    readonly documentKey?: Bytes;
     /**
      * The fingerprint of the identity that signed the share, 32 hex digits; undefined if nobody
      * did, so that `ownerId` is the vault's word alone.
@@ -53,18 +57,13 @@ export type OpenedShare = ReceivedShare &
  */
 export async function openShare(recipient: Identity, share: ReceivedShare): Promise<OpenedShare> {
   const sharerFingerprint = findSigner(recipient, share);
-  const { key, metadata, place } = await decryptShare(recipient, share);
+  const { key, ...opened } = await decryptShare(recipient, share);
+  const { metadata, place } = opened;
   if (metadata.fileHash !== share.fileHash) throw new ClientError('metadata_mismatch');
-  const fileKey = await deriveFileKey(key, place);
-  return {
-    ...share,
-    ...key,
-    version: place.version,
-    fileKey,
-    metadata,
-    place,
-    sharerFingerprint,
-  };
+  const versionKey = await versionKeyOf(key, place);
+  const fileKey = await deriveFileKey({ versionKey }, place);
+  const keys = { ...key, versionKey, fileKey };
+  return { ...share, ...keys, ...opened, version: place.version, sharerFingerprint };
 }
 
 /**

@@ -9,16 +9,14 @@ import {
   openVersionOf,
   stateOf,
   type OpenDependencies,
-  type OpenedDocument,
 } from '../documents/open-document.ts';
 import type { FreshProof } from '../http/fresh-proof.ts';
 import type { Http } from '../http/http.ts';
 import { listPages } from '../http/pages.ts';
-import { deriveVersionKey } from '../keys/document-key.ts';
 import type { MasterKeys } from '../keys/master-keys.ts';
 import { normalizeEmail } from '../login/email.ts';
 import type { Identities } from '../identity/identities.ts';
-import { fingerprintOf, type Identity, type PublicIdentity } from '../identity/identity.ts';
+import { fingerprintOf, type Identity } from '../identity/identity.ts';
 import {
   confirmRecipient,
   confirmSharer,
@@ -155,11 +153,15 @@ export function createSharing({
   ): Promise<Share & { readonly fingerprint: string }> {
     const owned = { id: documentId, ...(await openMasterKeys()) };
     const opened = await openDocument({ documents, memory }, owned);
-    const { metadata } = await openVersionOf({ documents }, opened, version ?? opened.version);
+    const shared = await openVersionOf({ documents }, opened, version ?? opened.version);
+    const { metadata } = shared;
     const { recipientId, recipient, fingerprint } = await findRecipient(email);
     const names = { email: normalizeEmail(email), id: recipientId };
     await confirmRecipient(memory, known, { names, fingerprint, metadata });
-    const wrappedKey = await sealFor(recipient, opened, version);
+    const wrappedKey =
+      version === undefined
+        ? await sealDocumentKey(recipient.publicKey, opened.documentId, opened.documentKey)
+        : await sealVersionKey(recipient.publicKey, shared.place, shared.versionKey);
     const identity = await identities.open();
     const share = await http.json(Share, {
       method: 'POST',
@@ -226,17 +228,6 @@ export function createSharing({
       await http.send({ method: 'DELETE', path });
     },
   };
-}
-
-/** Seals the key of a document for a recipient, or with `version` that version's key alone. */
-async function sealFor(
-  { publicKey }: PublicIdentity,
-  { documentId, documentKey }: OpenedDocument,
-  version: number | undefined,
-) {
-  if (version === undefined) return sealDocumentKey(publicKey, documentId, documentKey);
-  const name = { documentId, version };
-  return sealVersionKey(publicKey, name, await deriveVersionKey(documentKey, name));
 }
 
 /** Opens a share for a list, in which a share that does not open is an item without content. */

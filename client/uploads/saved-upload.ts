@@ -3,8 +3,12 @@ import type { Bytes } from '../bytes/bytes.ts';
 import { ClientError } from '../errors/client-error.ts';
 import { parseFileHeader, verifyCommitment, type FileHeader } from '../files/header.ts';
 import { isPassing } from '../http/retry.ts';
-import { deriveFileKey, unwrapDocumentKey, type VersionName } from '../keys/document-key.ts';
-import { openWithAny, type MasterKeys } from '../keys/master-keys.ts';
+import {
+  deriveFileKey,
+  encodeId,
+  unwrapDocumentKey,
+  type VersionName,
+} from '../keys/document-key.ts';
 import { VaultError } from '../errors/vault-error.ts';
 import type { ResumeState } from './resume.ts';
 import type { UploadStatus } from './uploads.ts';
@@ -28,23 +32,26 @@ export interface RunningUpload extends SavedUpload {
   readonly sessionId: string;
 }
 
-/** A version to upload of a document that exists, and the key of the document. */
+/** A version to upload. */
 export interface NextVersion extends VersionName {
-  readonly documentKey: Bytes;
+  /** The key of the document; undefined for a new one. */
+  readonly documentKey: Bytes | undefined;
 }
 
-interface SavedFile extends MasterKeys {
+interface SavedFile {
+  /** The present master key. */
+  readonly masterKey: Bytes;
   readonly plaintextSize: number;
   readonly versionOf?: NextVersion | undefined;
 }
 
 /**
  * Opens a saved upload. Resolves with undefined if it belongs to a file of another size, to another
- * user or to another version.
+ * user or to another version, or if it was begun before a rekey: its key could be known to others.
  */
 export async function openSavedUpload(
   state: ResumeState,
-  { plaintextSize, versionOf, ...keys }: SavedFile,
+  { masterKey, plaintextSize, versionOf }: SavedFile,
 ): Promise<SavedUpload | undefined> {
   const { start } = state;
   if (start.plaintextSize !== plaintextSize) return undefined;
@@ -53,9 +60,7 @@ export async function openSavedUpload(
     const wrapped = decodeBase64(start.wrappedKey);
     const documentKey =
       versionOf?.documentKey ??
-      (await openWithAny(keys, (masterKey) =>
-        unwrapDocumentKey(masterKey, start.documentId, wrapped),
-      ));
+      (await unwrapDocumentKey(masterKey, encodeId(start.documentId), wrapped));
     const fileKey = await deriveFileKey({ documentKey }, start);
     const header = parseFileHeader(decodeBase64(start.header));
     await verifyCommitment(fileKey, header);

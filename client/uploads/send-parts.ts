@@ -6,7 +6,6 @@ import { encryptFile } from '../files/encryption.ts';
 import type { CreateFileHash } from '../files/hash.ts';
 import { encryptedSize } from '../files/layout.ts';
 import { createTaskPool } from '../async/task-pool.ts';
-import type { MasterKeys } from '../keys/master-keys.ts';
 import { joinParts } from './parts.ts';
 import { noResume, type ResumeStore } from './resume.ts';
 import type { NextVersion, RunningUpload } from './saved-upload.ts';
@@ -19,12 +18,10 @@ export interface UploadDependencies {
   readonly createFileHash: CreateFileHash;
 }
 
-/**
- * Options of an upload. A new document key is wrapped under the present master key; the earlier
- * master keys are for journals from before a rekey.
- */
-export interface UploadOptions extends MasterKeys {
+export interface UploadOptions {
   readonly source: ByteSource;
+  /** The present master key, under which the journal keeps the document key. */
+  readonly masterKey: Bytes;
   /**
    * The version that the file becomes, of a document that exists. By default it becomes version 1
    * of a new document.

@@ -1,11 +1,16 @@
 import { encodeBase64 } from '../bytes/base64.ts';
 import { ClientError } from '../errors/client-error.ts';
 import { createFileHeader } from '../files/header.ts';
-import { createDocumentKey, deriveFileKey, wrapDocumentKey } from '../keys/document-key.ts';
+import {
+  createDocumentKey,
+  deriveFileKey,
+  encodeId,
+  wrapDocumentKey,
+} from '../keys/document-key.ts';
 import { VaultError } from '../errors/vault-error.ts';
 import { planUpload } from './plan.ts';
 import { noResume, type ResumeState, type ResumeStore, type StartRecord } from './resume.ts';
-import type { RunningUpload, SavedUpload } from './saved-upload.ts';
+import type { NextVersion, RunningUpload, SavedUpload } from './saved-upload.ts';
 import type { UploadOptions } from './send-parts.ts';
 import type { Uploads } from './uploads.ts';
 
@@ -20,18 +25,16 @@ export async function beginUpload(
   { source, masterKey, versionOf, resume = noResume, signal }: UploadOptions,
 ): Promise<RunningUpload> {
   const plan = planUpload(source.size, await uploads.config(signal));
-  const { documentKey, ...name } = versionOf ?? {
-    documentId: crypto.randomUUID(),
-    version: 1,
-    documentKey: createDocumentKey(),
-  };
+  const { documentId, version, documentKey = createDocumentKey() } = versionOf ?? newDocument();
+  const name = { documentId, version };
+  const context = encodeId(documentId);
   const fileKey = await deriveFileKey({ documentKey }, name);
   const header = await createFileHeader(fileKey);
   const start: StartRecord = {
     type: 'start',
     format: 3,
     idempotencyKey: crypto.randomUUID(),
-    wrappedKey: encodeBase64(await wrapDocumentKey(masterKey, name.documentId, documentKey)),
+    wrappedKey: encodeBase64(await wrapDocumentKey(masterKey, context, documentKey)),
     header: encodeBase64(header.encoded),
     plaintextSize: source.size,
     ...plan,
@@ -54,6 +57,10 @@ export async function beginUpload(
     if (!(error instanceof VaultError)) await giveUpUpload(uploads, begun, resume);
     throw error;
   }
+}
+
+function newDocument(): NextVersion {
+  return { documentId: crypto.randomUUID(), version: 1, documentKey: undefined };
 }
 
 /** Creates the upload session of an upload and records it, unless that was done before. */

@@ -30,13 +30,13 @@ export async function uploadFile(
   options: UploadOptions,
 ): Promise<UploadedFile> {
   const { uploads } = dependencies;
-  const { source, masterKey, earlierKeys, versionOf, resume = noResume, signal } = options;
+  const { source, masterKey, versionOf, resume = noResume, signal } = options;
   signal?.throwIfAborted();
 
   const state = replayRecords(await resume.load());
   if (state !== undefined) {
     try {
-      const file = { masterKey, earlierKeys, plaintextSize: source.size, versionOf };
+      const file = { masterKey, plaintextSize: source.size, versionOf };
       const saved = await openSavedUpload(state, file);
       if (saved !== undefined) {
         const upload = await withSession(uploads, saved, resume, signal);

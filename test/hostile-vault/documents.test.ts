@@ -17,7 +17,7 @@ test.before(async (t) => {
 test.afterEach.always((t) => t.context.victim.tellTruth());
 
 /** The bytes of the header that name document, version and changes. */
-const placeBytes = 57;
+const placeBytes = 61;
 
 /** Returns metadata with the header of other metadata, as far as it names a place. */
 function renamed(metadata: string, like: string): string {

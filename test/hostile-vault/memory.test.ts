@@ -95,7 +95,7 @@ test.serial('another version 2 in place of the one that was seen', async (t) => 
   const { document: seen } = await open(session, id);
   const encryptedMetadata = await encryptMetadata(
     { masterKey, documentKey: other.documentKey },
-    { documentId: id, version: 2, change: 0, previous: null },
+    { documentId: id, version: 2, change: 0, previous: null, keyGeneration: 1 },
     { ...other.metadata, fileHash: document.fileHash },
   );
   victim.lie(oneDocument, () => ({ ...seen, encryptedMetadata, fileHash: document.fileHash }));

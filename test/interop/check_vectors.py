@@ -17,7 +17,7 @@ import strict_base64
 from encrypted_file import create_header, decrypt_file, encrypt_file
 from key_wrap import unwrap_key, unwrap_master_key, wrap_key, wrap_master_key
 from keywords import keyword_hash, normalize_keyword
-from document_key import Version, file_key, version_key
+from document_key import Version, file_key, unwrap_earlier_key, version_key
 from metadata import Place, decrypt_metadata, encrypt_metadata
 from passwords import AUTH_LABEL, argon2_salt, password_key
 from sync_leaf import leaf_key, open_leaf, seal_leaf
@@ -253,17 +253,20 @@ class StreamVectors(unittest.TestCase):
         nonce = bytes.fromhex(vector["nonce"])
         given = vector["place"]
         version = Version(given["documentId"], given["version"])
-        place = Place(version, given["change"], bytes.fromhex(given["previous"]))
+        previous = bytes.fromhex(given["previous"])
+        place = Place(version, given["change"], previous, given["keyGeneration"])
         self.assertEqual(version_key(self.document_key, version).hex(), self.vectors["versionKey"])
         self.assertEqual(file_key(self.document_key, version), self.file_key)
-        sealed = encrypt_metadata(
-            self.master_key, self.document_key, place, vector["metadata"], nonce
-        )
+        text = {**vector["metadata"], "earlierKey": vector["earlierKey"]}
+        sealed = encrypt_metadata(self.master_key, self.document_key, place, text, nonce)
         self.assertEqual(sealed, vector["encryptedMetadata"])
         opened = decrypt_metadata(self.master_key, version.document_id, sealed)
         self.assertEqual(opened, (self.document_key, place, vector["metadata"]))
         data = strict_base64.decode(sealed)
-        self.assertEqual(data[57:97].hex(), vector["wrappedDocumentKey"])
+        self.assertEqual(data[61:101].hex(), vector["wrappedDocumentKey"])
+        earlier = strict_base64.decode(vector["earlierKey"])
+        earlier_key = unwrap_earlier_key(self.document_key, version.document_id, earlier)
+        self.assertEqual(earlier_key.hex(), vector["earlierDocumentKey"])
         for offset in range(len(data)):
             other = strict_base64.encode(changed(data, offset))
             with self.assertRaises((ValueError, InvalidUnwrap, InvalidTag)):

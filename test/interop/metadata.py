@@ -12,9 +12,9 @@ import strict_base64
 from document_key import Version, unwrap_document_key, version_key, wrap_document_key
 from key_wrap import WRAPPED_BYTES, derive_key
 
-FORMAT = b"\x02"
+FORMAT = b"\x03"
 PREVIOUS_BYTES = 32
-HEADER_BYTES = 1 + 16 + 4 + 4 + PREVIOUS_BYTES + WRAPPED_BYTES
+HEADER_BYTES = 1 + 16 + 4 + 4 + PREVIOUS_BYTES + 4
 NONCE_BYTES = 12
 PADDED_TO_BYTES = 256
 
@@ -33,10 +33,12 @@ class Place(NamedTuple):
     version: Version
     change: int = 0
     previous: bytes = bytes(PREVIOUS_BYTES)
+    key_generation: int = 1
 
     def encode(self) -> bytes:
         numbers = self.version.number.to_bytes(4, "big") + self.change.to_bytes(4, "big")
-        return FORMAT + UUID(self.version.document_id).bytes + numbers + self.previous
+        place = UUID(self.version.document_id).bytes + numbers + self.previous
+        return FORMAT + place + self.key_generation.to_bytes(4, "big")
 
 
 class OpenMetadata(NamedTuple):
@@ -51,7 +53,7 @@ def padded_text(metadata: Metadata) -> bytes:
 
 
 def cipher(document_key: bytes, version: Version) -> AESGCM:
-    return AESGCM(derive_key(version_key(document_key, version), "Service_Metadata_v2"))
+    return AESGCM(derive_key(version_key(document_key, version), "Service_Metadata_v3"))
 
 
 def encrypt_metadata(
@@ -63,10 +65,11 @@ def encrypt_metadata(
 ) -> str:
     """Encrypts metadata. Only test vectors pass a nonce."""
     nonce = os.urandom(NONCE_BYTES) if nonce is None else nonce
-    wrapped = wrap_document_key(master_key, place.version.document_id, document_key)
-    header = place.encode() + wrapped
-    sealed = cipher(document_key, place.version).encrypt(nonce, padded_text(metadata), header)
-    return strict_base64.encode(header + nonce + sealed)
+    header = place.encode()
+    text = cipher(document_key, place.version).encrypt(nonce, padded_text(metadata), header)
+    sealed = nonce + text
+    wrapped = wrap_document_key(master_key, context(header, sealed), document_key)
+    return strict_base64.encode(header + wrapped + sealed)
 
 
 def decrypt_metadata(
@@ -76,15 +79,23 @@ def decrypt_metadata(
     InvalidUnwrap or InvalidTag unless it is encrypted under this master key."""
     data = strict_base64.decode(encrypted_metadata)
     header, rest = data[:HEADER_BYTES], data[HEADER_BYTES:]
-    if header[:1] != FORMAT or len(header) < HEADER_BYTES:
+    wrapped, sealed = rest[:WRAPPED_BYTES], rest[WRAPPED_BYTES:]
+    if header[:1] != FORMAT or len(wrapped) < WRAPPED_BYTES:
         raise ValueError("unknown version of encrypted metadata")
     if str(UUID(bytes=header[1:17])) != document_id:
         raise ValueError("the metadata is of another document")
     version = Version(document_id, int.from_bytes(header[17:21], "big"))
-    place = Place(version, int.from_bytes(header[21:25], "big"), header[25:57])
-    document_key = unwrap_document_key(master_key, document_id, header[57:])
-    text = cipher(document_key, version).decrypt(rest[:NONCE_BYTES], rest[NONCE_BYTES:], header)
+    change, key_generation = (int.from_bytes(header[at : at + 4], "big") for at in (21, 57))
+    place = Place(version, change, header[25:57], key_generation)
+    document_key = unwrap_document_key(master_key, context(header, sealed), wrapped)
+    nonce, text = sealed[:NONCE_BYTES], sealed[NONCE_BYTES:]
+    text = cipher(document_key, version).decrypt(nonce, text, header)
     return OpenMetadata(document_key, place, parse_metadata(json.loads(text)))
+
+
+def context(header: bytes, sealed: bytes) -> bytes:
+    """The hash of all of the metadata but the wrapped key."""
+    return sha3_256(header + sealed).digest()
 
 
 def metadata_hash(encrypted_metadata: str) -> str:

@@ -19,6 +19,8 @@ DOCUMENT_KEY = sha256(b"document key").digest()
 DOCUMENT_ID = "01890a5d-ab72-7c08-9d4e-1e8f6b2a9c35"
 VERSION = 2
 CHANGE = 1
+KEY_GENERATION = 3
+EARLIER_DOCUMENT_KEY = sha256(b"earlier document key").digest()
 PREVIOUS = sha3_256(b"the metadata of version 1").digest()
 
 
@@ -66,8 +68,8 @@ def file_vector(name: str, size: int, segment_size: int) -> dict:
 
 
 def metadata_vector() -> dict:
-    wrapping_key = derive(MASTER_KEY, "Service_Document_Key_Wrap_v2", DOCUMENT_ID.encode())
-    wrapped = aes_key_wrap(wrapping_key, DOCUMENT_KEY)
+    earlier_wrap = derive(DOCUMENT_KEY, "Service_Earlier_Document_Key_v1", DOCUMENT_ID.encode())
+    earlier_key = b64encode(aes_key_wrap(earlier_wrap, EARLIER_DOCUMENT_KEY)).decode()
     metadata = {
         "name": "Vertrag über Nüsse.pdf",
         "mediaType": "application/pdf",
@@ -75,23 +77,32 @@ def metadata_vector() -> dict:
         "fileHash": file_vector("one chunk", 28, 128)["fileHash"],
         "keywords": ["größe abc", "nüsse"],
     }
-    text = json.dumps(metadata, ensure_ascii=False, separators=(",", ":")).encode()
+    content = {**metadata, "earlierKey": earlier_key}
+    text = json.dumps(content, ensure_ascii=False, separators=(",", ":")).encode()
     padded = text + b" " * (-len(text) % 256)
     numbers = VERSION.to_bytes(4, "big") + CHANGE.to_bytes(4, "big")
-    prefix = b"\x02" + UUID(DOCUMENT_ID).bytes + numbers + PREVIOUS + wrapped
+    header = b"\x03" + UUID(DOCUMENT_ID).bytes + numbers + PREVIOUS + KEY_GENERATION.to_bytes(4, "big")
     nonce = sha256(b"metadata nonce").digest()[:12]
-    sealed = AESGCM(derive(VERSION_KEY, "Service_Metadata_v2")).encrypt(nonce, padded, prefix)
+    gcm = AESGCM(derive(VERSION_KEY, "Service_Metadata_v3"))
+    sealed = nonce + gcm.encrypt(nonce, padded, header)
+    context = sha3_256(header + sealed).digest()
+    wrapping_key = derive(MASTER_KEY, "Service_Document_Key_Wrap_v3", context)
+    wrapped = aes_key_wrap(wrapping_key, DOCUMENT_KEY)
     return {
         "place": {
             "documentId": DOCUMENT_ID,
             "version": VERSION,
             "change": CHANGE,
             "previous": PREVIOUS.hex(),
+            "keyGeneration": KEY_GENERATION,
         },
         "metadata": metadata,
-        "wrappedDocumentKey": wrapped.hex(),
+        "earlierDocumentKey": EARLIER_DOCUMENT_KEY.hex(),
+        "earlierKey": earlier_key,
         "nonce": nonce.hex(),
-        "encryptedMetadata": b64encode(prefix + nonce + sealed).decode(),
+        "context": context.hex(),
+        "wrappedDocumentKey": wrapped.hex(),
+        "encryptedMetadata": b64encode(header + wrapped + sealed).decode(),
     }
 
 

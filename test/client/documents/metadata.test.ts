@@ -8,7 +8,11 @@ import {
   openMetadata,
 } from '../../../client/documents/metadata.ts';
 import { ClientError } from '../../../client/errors/client-error.ts';
-import { createDocumentKey } from '../../../client/keys/document-key.ts';
+import {
+  createDocumentKey,
+  unwrapEarlierKey,
+  wrapEarlierKey,
+} from '../../../client/keys/document-key.ts';
 import { streamVectors } from '../../support/client/stream-vectors.ts';
 
 const { masterKey, documentKey, passwordKey } = streamVectors;
@@ -23,17 +27,34 @@ const metadata = {
 };
 
 test('metadata of the test vectors opens', async (t) => {
-  const { metadata, encryptedMetadata } = streamVectors.metadata;
-  const opened = { documentKey, metadata, place };
+  const { metadata, earlierDocumentKey, earlierKey, encryptedMetadata } = streamVectors.metadata;
+  const opened = { documentKey, metadata, place, earlierKey };
   t.deepEqual(await decryptMetadata(masterKey, place, encryptedMetadata), opened);
+  const { documentId } = place;
+  t.deepEqual(await unwrapEarlierKey(documentKey, documentId, earlierKey), earlierDocumentKey);
+  t.deepEqual(await wrapEarlierKey(documentKey, documentId, earlierDocumentKey), earlierKey);
+});
+
+test('metadata of somebody else with the document key opens for recipients alone', async (t) => {
+  const forged = await encryptMetadata(
+    { ...keys, masterKey: createDocumentKey() },
+    place,
+    metadata,
+  );
+  const honest = decodeBase64(await encryptMetadata(keys, place, metadata));
+  const mixed = decodeBase64(forged);
+  mixed.set(honest.subarray(61, 101), 61);
+  const code = 'invalid_metadata';
+  await t.throwsAsync(decryptMetadata(masterKey, place, encodeBase64(mixed)), { code });
+  await t.notThrowsAsync(openMetadata({ documentKey }, place, encodeBase64(mixed)));
 });
 
 test('encrypted metadata opens again with the document key in it', async (t) => {
   const encrypted = await encryptMetadata(keys, place, metadata);
   const { documentId } = place;
-  const opened = { documentKey, metadata, place };
+  const shared = { metadata, place, earlierKey: undefined };
+  const opened = { ...shared, documentKey };
   t.deepEqual(await decryptMetadata(masterKey, { documentId }, encrypted), opened);
-  const shared = { metadata, place };
   t.deepEqual(await openMetadata({ documentKey }, { documentId }, encrypted), shared);
 });
 
@@ -54,6 +75,8 @@ test('metadata with any byte changed does not open', async (t) => {
     if (index >= 1 && index < 17) code = 'document_mismatch';
     if (index >= 17 && index < 21) code = 'version_mismatch';
     await t.throwsAsync(decryptMetadata(masterKey, place, changed), { code }, String(index));
+    // Recipients cannot tell whether the owner wrapped the key in it.
+    if (index >= 61 && index < 101) continue;
     await t.throwsAsync(openMetadata({ documentKey }, { documentId }, changed), {
       instanceOf: ClientError,
     });
@@ -86,7 +109,7 @@ test('metadata opens only as what it was encrypted for', async (t) => {
     // Neither does it open if its header names what is expected.
     const bytes = decodeBase64(encrypted);
     const elsewhere = await encryptMetadata(keys, { ...place, ...expected }, metadata);
-    bytes.set(decodeBase64(elsewhere).subarray(0, 57));
+    bytes.set(decodeBase64(elsewhere).subarray(0, 61));
     const moved = encodeBase64(bytes);
     const refusal = { code: 'invalid_metadata' };
     await t.throwsAsync(decryptMetadata(masterKey, expected, moved), refusal);

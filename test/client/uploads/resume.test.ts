@@ -6,6 +6,7 @@ import { createFileHeader } from '../../../client/files/header.ts';
 import {
   createDocumentKey,
   deriveFileKey,
+  encodeId,
   wrapDocumentKey,
 } from '../../../client/keys/document-key.ts';
 import {
@@ -25,7 +26,9 @@ const start: StartRecord = {
   format: 3,
   ...name,
   idempotencyKey: randomUUID(),
-  wrappedKey: encodeBase64(await wrapDocumentKey(masterKey, name.documentId, documentKey)),
+  wrappedKey: encodeBase64(
+    await wrapDocumentKey(masterKey, encodeId(name.documentId), documentKey),
+  ),
   header: encodeBase64(header.encoded),
   plaintextSize: 10,
   encryptedSize: 110,

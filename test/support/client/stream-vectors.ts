@@ -1,5 +1,6 @@
 import { hexToBytes } from '@noble/hashes/utils.js';
 import { z } from 'zod';
+import { decodeBase64 } from '../../../client/bytes/base64.ts';
 import { readVectors } from './vectors.ts';
 
 const Bytes = z.string().transform(hexToBytes);
@@ -29,8 +30,11 @@ export const streamVectors = await readVectors(
         version: z.number(),
         change: z.number(),
         previous: z.string(),
+        keyGeneration: z.number(),
       }),
       metadata: z.unknown(),
+      earlierDocumentKey: Bytes,
+      earlierKey: z.string().transform(decodeBase64),
       encryptedMetadata: z.string(),
     }),
     keyword: z.object({ keyword: z.string(), normalized: z.string(), hash: z.string() }),

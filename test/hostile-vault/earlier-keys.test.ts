@@ -1,0 +1,109 @@
+import anyTest, { type TestFn } from 'ava';
+import { decodeBase64, encodeBase64 } from '../../client/bytes/base64.ts';
+import { addVersion } from '../../client/documents/add-version.ts';
+import { changeMetadata } from '../../client/documents/change-metadata.ts';
+import { encryptMetadata } from '../../client/documents/metadata.ts';
+import { openDocument } from '../../client/documents/open-document.ts';
+import { downloadDocument } from '../../client/downloads/download.ts';
+import { collect } from '../support/client/collect.ts';
+import { sourceOf, storeBytes, toolsOf } from '../support/client/stored.ts';
+import { assertCaught, createVictim, type Victim } from './liar.ts';
+
+const test = anyTest as TestFn<{ readonly victim: Victim }>;
+
+const oneDocument = /^GET .*\/documents\/[^/]+$/;
+
+test.beforeEach(async (t) => {
+  t.context = { victim: await createVictim() };
+});
+
+async function rekey({ session, credentials: { password } }: Victim) {
+  const draft = await session.draftRekey({ password, keepPassword: true });
+  await draft.confirm(draft.words);
+  return session.envelopes.openMasterKeys();
+}
+
+test('a version that a recipient of the document makes, to its owner', async (t) => {
+  const { victim } = t.context;
+  const { masterKey, tools } = victim;
+  const { document } = await storeBytes(victim, 10, { name: 'one' });
+  const { id } = document;
+  // A recipient has the document key, and the vault the wrapped key of the owner.
+  const { documentKey, metadata, place } = await openDocument(tools, { id, masterKey });
+  const forged = decodeBase64(
+    await encryptMetadata(
+      { masterKey: documentKey, documentKey },
+      { ...place, change: 1 },
+      { ...metadata, name: 'forged' },
+    ),
+  );
+  forged.set(decodeBase64(document.encryptedMetadata).subarray(61, 101), 61);
+  const encryptedMetadata = encodeBase64(forged);
+  victim.lie(oneDocument, (body) => Object.assign(body, { encryptedMetadata }));
+  await assertCaught(t, openDocument(tools, { id, masterKey }), 'invalid_metadata');
+});
+
+test('the next version after a rekey has a key that no earlier master key opens', async (t) => {
+  const { victim } = t.context;
+  const { tools } = victim;
+  const earlierKey = victim.masterKey.slice();
+  const { document, bytes } = await storeBytes(victim, 10, { name: 'one' });
+  const { id } = document;
+  const before = await openDocument(tools, { id, masterKey: earlierKey });
+  const keys = await rekey(victim);
+  await changeMetadata(tools, { id, ...keys, name: 'two' });
+  const changed = await openDocument(tools, { id, ...keys });
+  t.deepEqual(changed.documentKey, before.documentKey);
+  t.is(changed.place.keyGeneration, 0);
+  await addVersion(tools, { id, ...keys, source: sourceOf(new Uint8Array(20)) });
+  const after = await openDocument(tools, { id, ...keys });
+  t.notDeepEqual(after.documentKey, before.documentKey);
+  t.is(after.place.keyGeneration, 2);
+  await addVersion(tools, { id, ...keys, source: sourceOf(new Uint8Array(30)) });
+  t.deepEqual((await openDocument(tools, { id, ...keys })).documentKey, after.documentKey);
+  for (const [version, size] of [
+    [1, bytes.length],
+    [2, 20],
+    [3, 30],
+  ] as const) {
+    t.is((await collect(downloadDocument(tools, { id, ...keys, version }))).length, size);
+  }
+});
+
+test('metadata of an earlier master key that claims a document key of the present one', async (t) => {
+  const { victim } = t.context;
+  const { tools } = victim;
+  const earlierKey = victim.masterKey.slice();
+  const { document } = await storeBytes(victim, 10);
+  const { id } = document;
+  const { documentKey, metadata, place } = await openDocument(tools, { id, masterKey: earlierKey });
+  const keys = await rekey(victim);
+  const encryptedMetadata = await encryptMetadata(
+    { masterKey: earlierKey, documentKey },
+    { ...place, change: 1, keyGeneration: 2 },
+    metadata,
+  );
+  const session = await victim.client.login(victim.credentials);
+  const fresh = toolsOf(session);
+  victim.lie(oneDocument, (body) => Object.assign(body, { encryptedMetadata }));
+  t.is((await openDocument(fresh, { id, ...keys })).place.keyGeneration, 0);
+  victim.tellTruth();
+  await session.memory.forgetDocument(id);
+  await addVersion(fresh, { id, ...keys, source: sourceOf(new Uint8Array(20)) });
+  t.notDeepEqual((await openDocument(fresh, { id, ...keys })).documentKey, documentKey);
+});
+
+test('nothing is written under an earlier master key', async (t) => {
+  const { victim } = t.context;
+  const { tools } = victim;
+  const masterKey = victim.masterKey.slice();
+  const { document } = await storeBytes(victim, 10);
+  const { id } = document;
+  await rekey(victim);
+  const source = sourceOf(new Uint8Array(20));
+  const outdated = { ...victim, masterKey };
+  await assertCaught(t, storeBytes(outdated, 10), 'master_key_outdated');
+  await assertCaught(t, addVersion(tools, { id, masterKey, source }), 'master_key_outdated');
+  const change = changeMetadata(tools, { id, masterKey, name: 'two' });
+  await assertCaught(t, change, 'master_key_outdated');
+});
