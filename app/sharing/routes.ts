@@ -100,7 +100,7 @@ export const sharingRoutes = [
       'signer_unavailable',
       'audit_backlog_full',
     ],
-    audit: { actions: ['document.shared'] },
+    audit: { actions: ['document.shared', 'document.unshared'] },
     handler: ({ sharing }, { request, params, body }) => sharing.share(request, params.id, body),
   }),
   route({

@@ -62,6 +62,9 @@ export const CreateShare = z
       .max(2 ** 31 - 1)
       .optional()
       .describe('The only version that the recipient may read. Default: all of them.'),
+    replaces: Uuid.optional().describe(
+      'A share of this document that ends with this one, such as one with an earlier key.',
+    ),
     signature: Base64(64)
       .length(88)
       .optional()

@@ -62,8 +62,9 @@ export function createSharing({ db, act, recipients, senderBlocks, clock }: Shar
     /**
      * Shares a document of the caller with a recipient, who may or may not exist. If the recipient
      * blocks the caller, the share is made for nobody, with the same answer. Replaces an expired
-     * share of the document with the same recipient. Throws not_found, share_exists,
-     * validation_failed, and the errors of `Recipients.find`.
+     * share of the document with the same recipient, and ends the share that the input names.
+     * Throws not_found, also if that share is not found, share_exists, validation_failed, and the
+     * errors of `Recipients.find`.
      */
     async share(request: ServiceRequest, documentId: string, input: NewShare): Promise<Share> {
       act.assertWritable(request);
@@ -78,12 +79,13 @@ export function createSharing({ db, act, recipients, senderBlocks, clock }: Shar
         const { caller } = request;
         const newest = await holdDocument(tx, caller, documentId);
         if ((input.version ?? 1) > newest) throw invalid('version', 'the document has no such one');
+        const ended = await endReplaced(tx, caller, { id: documentId, shareId: input.replaces });
         const { userId, fingerprint } = await findRecipient(tx, caller, recipientId);
         const recipient = { id: recipientId, userId: isBlocked ? null : userId };
         const sharer = await selectIdentity(tx, caller).executeTakeFirst();
         const row = newRow(caller, { ...input, documentId, recipient, sharer, now });
         await insertShare(tx, row);
-        return { answer: toView(row), events: [sharedEvent(row, fingerprint)] };
+        return { answer: toView(row), events: [...ended, sharedEvent(row, fingerprint)] };
       };
       return act(request, shareDocument, backlogChecked);
     },
@@ -152,6 +154,16 @@ function newRow({ userId, tenantId }: Caller, input: RowInput): ShareRow {
     sharer_public_key: input.sharer?.public_key ?? null,
     sharer_signing_key: input.sharer?.signing_key ?? null,
   };
+}
+
+/** Ends the share that a new one replaces, if any, and returns the events. Throws not_found. */
+async function endReplaced(
+  tx: Tx,
+  caller: Caller,
+  { id, shareId }: { readonly id: string; readonly shareId: string | undefined },
+) {
+  if (shareId === undefined) return [];
+  return (await removeShare(tx, caller, { id, shareId })).events;
 }
 
 async function removeShare(

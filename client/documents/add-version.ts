@@ -15,6 +15,34 @@ import {
 } from './open-document.ts';
 import type { DocumentVersion } from './versions.ts';
 
+/** A share of all versions of a document, by its id and the recipient's. */
+export interface OutdatedShare {
+  readonly id: string;
+  readonly recipientId: string;
+}
+
+/** The outcome of making the shares of a document anew. */
+export interface RenewedShares {
+  /** The new shares. */
+  readonly renewed: readonly OutdatedShare[];
+  /**
+   * Shares whose recipients cannot open what comes next: the user has not confirmed their keys on
+   * this device, or they have other keys now. Share with them again.
+   */
+  readonly unconfirmed: readonly OutdatedShare[];
+}
+
+export interface AddVersionDependencies extends UploadDependencies, OpenDependencies {
+  /** Makes the shares of a document anew after the document got another key. */
+  readonly renewShares: (documentId: string) => Promise<RenewedShares>;
+}
+
+/** A version that was added. */
+export type AddedVersion = DocumentVersion & {
+  /** Present if the document got a new key, which its recipients need. */
+  readonly shares?: RenewedShares;
+};
+
 export interface AddVersionOptions extends Omit<UploadOptions, 'versionOf'>, MasterKeys {
   /** The id of the document. */
   readonly id: string;
@@ -27,16 +55,17 @@ export interface AddVersionOptions extends Omit<UploadOptions, 'versionOf'>, Mas
 /**
  * Encrypts a file as the next version of a document, uploads it, makes it the current version and
  * clears the journal. Anyone who has the document key, such as the recipients of shares, can open
- * the new version. If a rekey took place since that key was made, the document gets a new one.
- * Throws master_key_outdated, version_conflict if another client added a version meanwhile,
+ * the new version. If a rekey took place since that key was made, the document gets a new one, and
+ * its shares are made anew. Throws shares_outdated if only the latter failed: the version is added
+ * then, and `Sharing.renewShares` can be called again. Throws master_key_outdated, version_conflict if another client added a version meanwhile,
  * file_hash_mismatch if the vault stored other bytes than the client sent, what `openDocument` and
  * `uploadFile` throw, VaultError 409 duplicate_hash or too_many_versions, and TypeError for a name
  * or media type that is not a string, before anything is sent.
  */
 export async function addVersion(
-  dependencies: UploadDependencies & OpenDependencies,
+  dependencies: AddVersionDependencies,
   { id, earlierKeys, name, mediaType, ...options }: AddVersionOptions,
-): Promise<DocumentVersion> {
+): Promise<AddedVersion> {
   const { source, masterKey, resume = noResume } = options;
   const owned = { id, masterKey, earlierKeys };
   const generation = await dependencies.memory.generationOf(masterKey);
@@ -50,7 +79,7 @@ export async function addVersion(
   });
   assertDescription(description(before.metadata));
   const version = before.version + 1;
-  // Whoever has an earlier master key may have the document key of that time.
+  // The document key of the time of an earlier master key may be known to whoever has that one.
   const isKeyNew = place.keyGeneration !== generation;
   const documentKey = isKeyNew ? undefined : before.documentKey;
   const versionOf = { documentId, version, documentKey };
@@ -74,10 +103,21 @@ export async function addVersion(
     const added = await addOrFind(dependencies, owned, { file, before, makeMetadata });
     await resume.clear();
     if (added.fileHash !== file.fileHash) throw new ClientError('file_hash_mismatch');
-    return added;
+    return isKeyNew ? { ...added, shares: await renew(dependencies, documentId) } : added;
   } catch (error) {
     if (isSpent(error) || isConflict(error)) await resume.clear();
     throw error;
+  }
+}
+
+async function renew(
+  { renewShares }: AddVersionDependencies,
+  documentId: string,
+): Promise<RenewedShares> {
+  try {
+    return await renewShares(documentId);
+  } catch (cause) {
+    throw new ClientError('shares_outdated', { cause });
   }
 }
 

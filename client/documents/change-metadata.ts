@@ -21,7 +21,8 @@ export interface MetadataChange extends MasterKeys, Partial<Pick<Metadata, 'name
 
 /**
  * Replaces the given members of the metadata and keeps the others. Throws version_conflict if the
- * document's ETag is not `ifMatch`, master_key_outdated, VaultError 409 document_sealed, and what `openDocument` throws.
+ * document's ETag is not `ifMatch`, master_key_outdated, VaultError 409 document_sealed, and what
+ * `openDocument` throws.
  */
 export async function changeMetadata(
   dependencies: OpenDependencies,

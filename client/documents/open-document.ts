@@ -99,9 +99,9 @@ export async function openVersion(
  * Finds a version of a document that was opened, by its owner or by the recipient of a share.
  * Follows the hashes by which each version names the metadata of the one before, from the current
  * version back, and from each key of the document to the one before it. Throws version_not_found
- * (also for the recipient of one version), invalid_envelope, history_mismatch if the versions do not follow each
- * other, version_mismatch, invalid_metadata, and metadata_mismatch if the metadata belongs to
- * another file.
+ * (also for the recipient of one version), invalid_envelope, history_mismatch if the versions do
+ * not follow each other, version_mismatch, invalid_metadata, and metadata_mismatch if the metadata
+ * belongs to another file.
  */
 export async function openVersionOf(
   { documents }: Pick<OpenDependencies, 'documents'>,

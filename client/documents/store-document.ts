@@ -20,8 +20,9 @@ export interface StoreDocumentOptions extends Omit<UploadOptions, 'versionOf'> {
  * Encrypts and uploads a file, creates a document from it and clears the journal. The client
  * chooses the id of the document, for which file, key and metadata are encrypted. Throws
  * file_hash_mismatch if the vault stored other bytes than the client sent, document_mismatch if it
- * created another document, master_key_outdated, what `uploadFile` throws, VaultError 409 duplicate_hash, and TypeError
- * for an invalid name, media type or keyword, before anything is sent.
+ * created another document, master_key_outdated, what `uploadFile` throws, VaultError 409
+ * duplicate_hash, and TypeError for an invalid name, media type or keyword, before anything is
+ * sent.
  */
 export async function storeDocument(
   dependencies: UploadDependencies & OpenDependencies,

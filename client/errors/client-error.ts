@@ -36,6 +36,7 @@ export type ClientErrorCode =
   | 'server_proof_invalid'
   | 'session_ended'
   | 'share_not_found'
+  | 'shares_outdated'
   | 'sharer_key_changed'
   | 'source_changed'
   | 'store_blocked'
@@ -97,6 +98,8 @@ const messages: Record<ClientErrorCode, string> = {
     'The server could not prove that it knows the verifier of this account: do not trust it.',
   session_ended: 'The session has ended: log in again.',
   share_not_found: 'No such share, or it has ended.',
+  shares_outdated:
+    'The version was added, but its shares were not all made anew: renew them again.',
   sharer_key_changed:
     'Somebody else than expected, or nobody, signed the share: compare fingerprints.',
   source_changed: 'The file changed during the upload: upload it again.',

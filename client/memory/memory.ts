@@ -46,8 +46,11 @@ export interface Memory {
   removedDocument(id: string): Promise<void>;
   /** Resolves with what the user confirmed of a person, by e-mail address or user id. */
   person(name: string): Promise<RememberedPerson | undefined>;
-  /** Remembers that the user confirmed the fingerprint of a person with these names. */
-  confirmedPerson(names: readonly string[], fingerprint: string): Promise<void>;
+  /** Remembers that the user confirmed the fingerprint of a person, under all of their names. */
+  confirmedPerson(
+    names: { readonly id: string; readonly email?: string },
+    fingerprint: string,
+  ): Promise<void>;
   /** Resolves with the fingerprints of the first audit keys that the vault showed. */
   vaultKeys(): Promise<readonly string[] | undefined>;
   /** Remembers the first audit keys that the vault showed, unless others are remembered. */
@@ -174,14 +177,15 @@ export function createMemory({
       return recollection.person(name);
     },
 
-    async confirmedPerson(names, fingerprint) {
+    async confirmedPerson({ id, email }, fingerprint) {
       await ready();
-      const entries = names.map((name) => {
-        const earlier = recollection.person(name) ?? [];
-        return [name, [fingerprint, ...earlier.filter((other) => other !== fingerprint)]] as const;
+      const names = email === undefined ? [id] : [id, email];
+      const people = names.flatMap((name) => {
+        const known = recollection.person(name);
+        const person = confirmed(known, { fingerprint, email });
+        return person === undefined ? [] : [[name, person] as const];
       });
-      const isNews = names.some((name) => recollection.person(name)?.[0] !== fingerprint);
-      if (isNews) await remember({ people: Object.fromEntries(entries) });
+      if (people.length > 0) await remember({ people: Object.fromEntries(people) });
     },
 
     async vaultKeys() {
@@ -203,6 +207,19 @@ export function createMemory({
         isForgotten = true;
       }),
   };
+}
+
+/** Returns a person with a confirmed fingerprint; undefined if all of it is known already. */
+function confirmed(
+  known: RememberedPerson | undefined,
+  { fingerprint, email }: { readonly fingerprint: string; readonly email: string | undefined },
+): RememberedPerson | undefined {
+  const { fingerprints: earlier = [], email: earlierEmail } = known ?? {};
+  const isKnown = earlier[0] === fingerprint && (email ?? earlierEmail) === earlierEmail;
+  if (isKnown) return undefined;
+  const fingerprints = [fingerprint, ...earlier.filter((other) => other !== fingerprint)];
+  const present = email ?? earlierEmail;
+  return { fingerprints, ...(present !== undefined && { email: present }) };
 }
 
 async function checkOf(masterKey: Bytes): Promise<Bytes> {

@@ -15,11 +15,16 @@ export type DocumentState = z.output<typeof DocumentState>;
 const RememberedDocument = z.union([DocumentState, z.literal('removed')]);
 export type RememberedDocument = z.output<typeof RememberedDocument>;
 
-/**
- * The fingerprints of a person's identities that the user confirmed, newest first. Earlier ones
- * still verify what they signed.
- */
-const RememberedPerson = z.array(z.string()).min(1).readonly();
+/** A person whose keys the user confirmed. */
+const RememberedPerson = z.object({
+  /**
+   * The fingerprints of the person's identities, newest first. Earlier ones still verify what they
+   * signed.
+   */
+  fingerprints: z.array(z.string()).min(1).readonly(),
+  /** The e-mail address, if the user shared something with it. */
+  email: z.string().optional(),
+});
 export type RememberedPerson = z.output<typeof RememberedPerson>;
 
 /**

@@ -32,7 +32,8 @@ export async function confirmRecipient(
   known: ExpectedKey | ConfirmedKey,
   { names, fingerprint, metadata }: ShownRecipient,
 ): Promise<void> {
-  const [remembered = fingerprint] = (await memory.person(names.email)) ?? [];
+  const person = await memory.person(names.email);
+  const remembered = person?.fingerprints[0] ?? fingerprint;
   const expected = 'confirm' in known ? remembered : known.fingerprint;
   if (expected !== fingerprint) {
     throw new IdentityError('recipient_key_changed', { expected, shown: fingerprint });
@@ -40,7 +41,7 @@ export async function confirmRecipient(
   if ('confirm' in known && !(await known.confirm(fingerprint, metadata))) {
     throw new ClientError('recipient_refused');
   }
-  await memory.confirmedPerson([names.email, names.id], fingerprint);
+  await memory.confirmedPerson(names, fingerprint);
 }
 
 /**
@@ -52,10 +53,10 @@ export async function confirmSharer(
   { ownerId, sharerFingerprint: shown }: OpenedShare,
   named: string | undefined,
 ): Promise<void> {
-  const confirmed = (await memory.person(ownerId)) ?? [];
+  const confirmed = (await memory.person(ownerId))?.fingerprints ?? [];
   const expected = named ?? confirmed[0];
   if (expected === undefined) return;
   const isExpected = named === undefined ? confirmed.includes(shown ?? '') : named === shown;
   if (!isExpected) throw new IdentityError('sharer_key_changed', { expected, shown });
-  if (!confirmed.includes(expected)) await memory.confirmedPerson([ownerId], expected);
+  if (!confirmed.includes(expected)) await memory.confirmedPerson({ id: ownerId }, expected);
 }

@@ -3,7 +3,7 @@ import { decodeBase64, encodeBase64 } from '../../client/bytes/base64.ts';
 import { addVersion } from '../../client/documents/add-version.ts';
 import { changeMetadata } from '../../client/documents/change-metadata.ts';
 import { encryptMetadata } from '../../client/documents/metadata.ts';
-import { openDocument } from '../../client/documents/open-document.ts';
+import { openDocument, openVersionOf } from '../../client/documents/open-document.ts';
 import { downloadDocument } from '../../client/downloads/download.ts';
 import { collect } from '../support/client/collect.ts';
 import { sourceOf, storeBytes, toolsOf } from '../support/client/stored.ts';
@@ -70,7 +70,7 @@ test('the next version after a rekey has a key that no earlier master key opens'
   }
 });
 
-test('metadata of an earlier master key that claims a document key of the present one', async (t) => {
+test('metadata of an earlier master key that claims a present document key', async (t) => {
   const { victim } = t.context;
   const { tools } = victim;
   const earlierKey = victim.masterKey.slice();
@@ -106,4 +106,63 @@ test('nothing is written under an earlier master key', async (t) => {
   await assertCaught(t, addVersion(tools, { id, masterKey, source }), 'master_key_outdated');
   const change = changeMetadata(tools, { id, masterKey, name: 'two' });
   await assertCaught(t, change, 'master_key_outdated');
+});
+
+test('shares of a document with a new key are made anew for confirmed people', async (t) => {
+  const { victim } = t.context;
+  const { tools, session } = victim;
+  const [friend, other] = [await createVictim(), await createVictim()];
+  const { document } = await storeBytes(victim, 10);
+  const { id } = document;
+  const expiresAt = new Date(Date.now() + 86_400_000);
+  const share = async ({ session: theirs, credentials: { email } }: Victim, version?: number) => {
+    const { fingerprint } = await theirs.enableSharing();
+    return session.shareDocument(id, email, {
+      fingerprint,
+      expiresAt,
+      ...(version !== undefined && { version }),
+    });
+  };
+  const [toFriend, toOther] = [await share(friend), await share(other)];
+  const { fingerprint } = await session.enableSharing();
+  await friend.session.openShared(toFriend.id, { sharer: fingerprint });
+  const keys = await rekey(victim);
+  // The other person has other keys now.
+  await rekey(other);
+  const source = sourceOf(new Uint8Array(20));
+  const { shares } = await addVersion(tools, { id, ...keys, source });
+  t.deepEqual(
+    shares?.unconfirmed.map((each) => each.id),
+    [toOther.id],
+  );
+  const [renewed] = shares?.renewed ?? [];
+  t.is(renewed?.recipientId, toFriend.recipientId);
+  const opened = await friend.session.openShared(renewed?.id ?? '', {
+    sharer: (await session.enableSharing()).fingerprint,
+  });
+  t.is(opened.version, 2);
+  t.is(opened.expiresAt, expiresAt.toISOString());
+  t.is((await openVersionOf(tools, opened, 1)).version, 1);
+  const refused = { code: 'share_not_found' };
+  await t.throwsAsync(friend.session.openShared(toFriend.id), refused);
+  await t.throwsAsync(other.session.openShared(toOther.id), { code: 'invalid_share' });
+  // A second version needs no other key, and a share of one version stays as it is.
+  const next = await addVersion(tools, { id, ...keys, source: sourceOf(new Uint8Array(30)) });
+  t.is(next.shares, undefined);
+});
+
+test('shares that could not be made anew are told, and can be later', async (t) => {
+  const { victim } = t.context;
+  const { tools, session } = victim;
+  const friend = await createVictim();
+  const { document } = await storeBytes(victim, 10);
+  const { id } = document;
+  await session.shareDocument(id, friend.credentials.email, await friend.session.enableSharing());
+  const keys = await rekey(victim);
+  victim.lie(/^POST .*\/share-key$/, () => 'no answer');
+  const source = sourceOf(new Uint8Array(20));
+  await assertCaught(t, addVersion(tools, { id, ...keys, source }), 'shares_outdated');
+  victim.tellTruth();
+  t.is((await openDocument(tools, { id, ...keys })).version, 2);
+  t.is((await session.renewShares(id)).renewed.length, 1);
 });

@@ -40,8 +40,8 @@ test('a later session on the device remembers what an earlier one has seen', asy
   await see(memory, id, stateOf(2));
   await see(memory, removed, stateOf(1));
   await memory.removedDocument(removed);
-  await memory.confirmedPerson(['ann@a.example', 'ann'], 'f1');
-  await memory.confirmedPerson(['ann@a.example', 'ann'], 'f2');
+  await memory.confirmedPerson({ id: 'ann', email: 'ann@a.example' }, 'f1');
+  await memory.confirmedPerson({ id: 'ann', email: 'ann@a.example' }, 'f2');
   await memory.sawVaultKeys(['v1']);
 
   const later = openWith(store, beforeRekey);
@@ -50,8 +50,9 @@ test('a later session on the device remembers what an earlier one has seen', asy
   await t.throwsAsync(see(later, removed, stateOf(9)), { code: 'rolled_back' });
   await t.notThrowsAsync(see(later, id, stateOf(2)));
   await t.notThrowsAsync(see(later, id, stateOf(2, 1)));
-  t.deepEqual(await later.person('ann'), ['f2', 'f1']);
-  t.deepEqual(await later.person('ann@a.example'), ['f2', 'f1']);
+  const ann = { fingerprints: ['f2', 'f1'], email: 'ann@a.example' };
+  t.deepEqual(await later.person('ann'), ann);
+  t.deepEqual(await later.person('ann@a.example'), ann);
   t.is(await later.person('bob'), undefined);
   t.deepEqual(await later.vaultKeys(), ['v1']);
 });
@@ -61,10 +62,10 @@ test('what is remembered already is not written again', async (t) => {
   const id = randomUUID();
   const memory = openWith(store, beforeRekey);
   await see(memory, id, stateOf(2));
-  await memory.confirmedPerson(['ann'], 'f1');
+  await memory.confirmedPerson({ id: 'ann' }, 'f1');
   const before = store.records().length;
   await see(memory, id, stateOf(2));
-  await memory.confirmedPerson(['ann'], 'f1');
+  await memory.confirmedPerson({ id: 'ann' }, 'f1');
   await memory.sawVaultKeys(['v1']);
   await memory.sawVaultKeys(['v1']);
   t.is(store.records().length, before + 1);

@@ -12,8 +12,9 @@ import { partFile } from '../documents/stored-files.ts';
 import type { Vault } from '../vault/vault.ts';
 
 /** Returns what storing files, adding versions and downloading need from a session. */
-export function toolsOf({ http, uploads, documents, memory }: VaultSession) {
-  return { http, uploads, documents, memory, createFileHash: createNodeFileHash };
+export function toolsOf({ http, uploads, documents, memory, renewShares }: VaultSession) {
+  const tools = { http, uploads, documents, memory, renewShares };
+  return { ...tools, createFileHash: createNodeFileHash };
 }
 
 export function sourceOf(bytes: Bytes) {

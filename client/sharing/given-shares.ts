@@ -1,0 +1,222 @@
+import { z } from 'zod';
+import { encodeBase64 } from '../bytes/base64.ts';
+import type { Bytes } from '../bytes/bytes.ts';
+import { Key } from '../crypto/key.ts';
+import type { RenewedShares } from '../documents/add-version.ts';
+import { documentPath } from '../documents/fields.ts';
+import {
+  openDocument,
+  openVersionOf,
+  type OpenDependencies,
+  type OpenedDocument,
+} from '../documents/open-document.ts';
+import type { Http } from '../http/http.ts';
+import { listPages } from '../http/pages.ts';
+import type { Identities } from '../identity/identities.ts';
+import { fingerprintOf, type PublicIdentity } from '../identity/identity.ts';
+import type { VersionName } from '../keys/document-key.ts';
+import type { MasterKeys } from '../keys/master-keys.ts';
+import { normalizeEmail } from '../login/email.ts';
+import { confirmRecipient, type ConfirmedKey, type ExpectedKey } from './confirmation.ts';
+import { signShare } from './share-signature.ts';
+import { sealDocumentKey, sealVersionKey } from './wrap.ts';
+
+const RecipientKey = z.object({ recipientId: z.uuid(), publicKey: Key, signingKey: Key });
+
+const Share = z.object({
+  id: z.uuid(),
+  documentId: z.uuid(),
+  /**
+   * Id of the recipient. The vault does not store the e-mail address to which a document was
+   * shared.
+   */
+  recipientId: z.uuid(),
+  permissions: z.array(z.string()),
+  /** The only version that the recipient may read; null for all. */
+  version: z.int().nullable(),
+  expiresAt: z.iso.datetime().nullable(),
+  createdAt: z.iso.datetime(),
+});
+export type Share = z.output<typeof Share>;
+
+/**
+ * The vault could show a key of its own as the recipient's, so one of the two ways to compare the
+ * key is required.
+ */
+export type ShareOptions = (ExpectedKey | ConfirmedKey) & {
+  /** Time at which the share ends. By default it does not end. */
+  readonly expiresAt?: Date;
+  /** The only version that the recipient gets the key of. By default it is the document's. */
+  readonly version?: number;
+};
+
+/** The shares that the user gave. */
+export interface GivenShares {
+  /**
+   * Shares a document with the user of an e-mail address, and signs the share. Only the fingerprint
+   * shows whether that user exists and whether the vault returned the keys of that user. Nobody can
+   * open a share that was made before the recipient's first login: call `unshare` and share again.
+   * The confirmed keys are remembered: with `confirm`, later ones of the same e-mail address are
+   * refused, until the new `fingerprint` is given. Throws IdentityError, with both fingerprints, if
+   * the keys have another fingerprint than the expected or remembered one, ClientError
+   * recipient_refused if `confirm` resolves with false, what `openVersion` throws, and VaultError
+   * 404 not_found or 409 share_exists.
+   */
+  shareDocument(
+    documentId: string,
+    email: string,
+    options: ShareOptions,
+  ): Promise<Share & { readonly fingerprint: string }>;
+  /**
+   * Makes the running shares of all versions of a document anew, for the people whose keys the user
+   * confirmed on this device. `addVersion` calls it after the document got a new key. Throws what
+   * `openDocument` throws, and VaultError 404 not_found or 429 rate_limited; a repeated call goes
+   * on.
+   */
+  renewShares(documentId: string): Promise<RenewedShares>;
+  /** Lists the shares of a document, newest first. Throws VaultError 404 not_found. */
+  listShares(
+    documentId: string,
+    options?: { readonly pageSize?: number },
+  ): AsyncGenerator<Share, void, void>;
+  /**
+   * Ends a share; the recipient keeps what they have read before. Throws VaultError 404 not_found.
+   */
+  unshare(documentId: string, shareId: string): Promise<void>;
+}
+
+export interface GivenSharesDependencies extends OpenDependencies {
+  readonly http: Http;
+  readonly identities: Identities;
+  readonly openMasterKeys: () => Promise<MasterKeys>;
+}
+
+/** A recipient whom the vault showed. */
+interface Recipient {
+  readonly id: string;
+  readonly identity: PublicIdentity;
+  readonly fingerprint: string;
+}
+
+/** The members of a share that its key and its signature are for, beside the recipient. */
+interface NewShare {
+  readonly documentId: string;
+  /** Seals the key for the public key of the recipient. */
+  readonly seal: (publicKey: PublicIdentity['publicKey']) => ReturnType<typeof sealDocumentKey>;
+  readonly version?: number | undefined;
+  readonly expiresAt?: string | undefined;
+  /** Id of a share that ends with this one. */
+  readonly replaces?: string;
+}
+
+export function createGivenShares({
+  http,
+  documents,
+  memory,
+  identities,
+  openMasterKeys,
+}: GivenSharesDependencies): GivenShares {
+  const open = async (documentId: string) =>
+    openDocument({ documents, memory }, { id: documentId, ...(await openMasterKeys()) });
+
+  async function findRecipient(email: string): Promise<Recipient> {
+    const { recipientId, ...identity } = await http.json(RecipientKey, {
+      method: 'POST',
+      path: '/v1/documents/share-key',
+      repeatable: true,
+      json: { recipientEmail: normalizeEmail(email) },
+    });
+    return { id: recipientId, identity, fingerprint: fingerprintOf(identity) };
+  }
+
+  /** Seals the key for a recipient, signs the share and sends it. */
+  async function send(
+    { id: recipientId, identity }: Recipient,
+    { documentId, seal, version, expiresAt, replaces }: NewShare,
+  ): Promise<Share> {
+    const wrappedKey = await seal(identity.publicKey);
+    const signed = { documentId, version: version ?? null, recipient: identity, wrappedKey };
+    return http.json(Share, {
+      method: 'POST',
+      path: `${documentPath(documentId)}/share`,
+      idempotencyKey: crypto.randomUUID(),
+      json: {
+        recipientId,
+        wrappedKey: encodeBase64(wrappedKey),
+        permissions: ['read'],
+        signature: signShare(await identities.open(), signed),
+        version,
+        expiresAt,
+        replaces,
+      },
+    });
+  }
+
+  /** Finds the recipient of a share, if the keys are those that the user confirmed. */
+  async function findConfirmed({ recipientId }: Share): Promise<Recipient | undefined> {
+    const { email, fingerprints } = (await memory.person(recipientId)) ?? {};
+    if (email === undefined) return undefined;
+    const recipient = await findRecipient(email);
+    const isConfirmed = recipient.id === recipientId && recipient.fingerprint === fingerprints?.[0];
+    return isConfirmed ? recipient : undefined;
+  }
+
+  const listShares: GivenShares['listShares'] = (documentId, { pageSize } = {}) =>
+    listPages(http, Share, `${documentPath(documentId)}/shares`, pageSize);
+
+  return {
+    listShares,
+
+    async shareDocument(documentId, email, { expiresAt, version, ...known }) {
+      const opened = await open(documentId);
+      const shared = await openVersionOf({ documents }, opened, version ?? opened.version);
+      const recipient = await findRecipient(email);
+      const { fingerprint } = recipient;
+      const names = { email: normalizeEmail(email), id: recipient.id };
+      await confirmRecipient(memory, known, { names, fingerprint, metadata: shared.metadata });
+      const seal =
+        version === undefined ? sealingDocument(opened) : sealingVersion(shared, shared.versionKey);
+      const end = expiresAt?.toISOString();
+      const share = await send(recipient, { documentId, seal, version, expiresAt: end });
+      return { ...share, fingerprint };
+    },
+
+    async renewShares(documentId) {
+      const seal = sealingDocument(await open(documentId));
+      const renewed: Share[] = [];
+      const unconfirmed: Share[] = [];
+      // The list is read before it changes.
+      const running: Share[] = [];
+      for await (const share of listShares(documentId)) {
+        if (share.version === null && !hasEnded(share)) running.push(share);
+      }
+      for (const share of running) {
+        const recipient = await findConfirmed(share);
+        if (recipient === undefined) {
+          unconfirmed.push(share);
+        } else {
+          const expiresAt = share.expiresAt ?? undefined;
+          renewed.push(await send(recipient, { documentId, seal, expiresAt, replaces: share.id }));
+        }
+      }
+      return { renewed, unconfirmed };
+    },
+
+    async unshare(documentId, shareId) {
+      const path = `${documentPath(documentId)}/shares/${encodeURIComponent(shareId)}`;
+      await http.send({ method: 'DELETE', path });
+    },
+  };
+}
+
+function sealingDocument({ documentId, documentKey }: OpenedDocument): NewShare['seal'] {
+  return (publicKey) => sealDocumentKey(publicKey, documentId, documentKey);
+}
+
+function sealingVersion(name: VersionName, versionKey: Bytes): NewShare['seal'] {
+  return (publicKey) => sealVersionKey(publicKey, name, versionKey);
+}
+
+function hasEnded({ expiresAt }: Share): boolean {
+  return expiresAt !== null && Date.parse(expiresAt) <= Date.now();
+}
