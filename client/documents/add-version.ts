@@ -57,10 +57,11 @@ export interface AddVersionOptions extends Omit<UploadOptions, 'versionOf'>, Mas
  * clears the journal. Anyone who has the document key, such as the recipients of shares, can open
  * the new version. If a rekey took place since that key was made, the document gets a new one, and
  * its shares are made anew. Throws shares_outdated if only the latter failed: the version is added
- * then, and `Sharing.renewShares` can be called again. Throws master_key_outdated, version_conflict if another client added a version meanwhile,
- * file_hash_mismatch if the vault stored other bytes than the client sent, what `openDocument` and
- * `uploadFile` throw, VaultError 409 duplicate_hash or too_many_versions, and TypeError for a name
- * or media type that is not a string, before anything is sent.
+ * then, and `Sharing.renewShares` can be called again. Throws master_key_outdated, version_conflict
+ * if another client added a version meanwhile, file_hash_mismatch if the vault stored other bytes
+ * than the client sent, what `openDocument` and `uploadFile` throw, VaultError 409 duplicate_hash
+ * or too_many_versions, and TypeError for a name or media type that is not a string, before
+ * anything is sent.
  */
 export async function addVersion(
   dependencies: AddVersionDependencies,
