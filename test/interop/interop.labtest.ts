@@ -71,7 +71,7 @@ test('the TypeScript client opens what the Python client seals', async (t) => {
   );
   const keywords = ['nüsse', 'vertrag'];
   t.deepEqual(metadata, { name, mediaType, size: evidence.length, fileHash, keywords });
-  t.deepEqual(place, { documentId, version: 1, change: 0, previous: null });
+  t.deepEqual(place, { documentId, version: 1, change: 0, previous: null, keyGeneration: 1 });
   const fileKey = await deriveFileKey({ documentKey }, place);
   const encrypted = Readable.from([await readStoredFile(vault, fileHash)]);
   t.deepEqual(Buffer.from(await collect(decryptStream(fileKey, encrypted))), evidence);
