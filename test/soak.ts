@@ -40,6 +40,8 @@ const soaks: Record<string, Soak> = {
     file: 'conditions/conditions.labtest.ts',
     environment: { ROUNDS: '1', HOLD_SECONDS: '20', CONDITION: '' },
   },
+  /** Makes 10 000 mixtures. */
+  rollbacks: { file: 'rollbacks/rollbacks.labtest.ts', environment: { ROUNDS: '10' } },
   purge: { file: 'purge/purge.labtest.ts', environment: { ROUNDS: '30' } },
   reencryption: {
     file: 'reencryption/reencryption.labtest.ts',

@@ -135,6 +135,7 @@ function joined(changes: readonly RememberedChanges[]): RememberedChanges {
   return {
     documents: Object.assign({}, ...changes.map(({ documents }) => documents)),
     people: Object.assign({}, ...changes.map(({ people }) => people)),
+    shares: Object.assign({}, ...changes.map(({ shares }) => shares)),
     ...(vaultKeys !== undefined && { vaultKeys }),
   };
 }

@@ -8,7 +8,7 @@ import { keyRolledBack, openJournal, type Journal } from './journal.ts';
 import { deriveMemoryKey } from './memory-record.ts';
 import type { MemoryStore } from './memory-store.ts';
 import { createRecollection } from './recollection.ts';
-import type { DocumentState, RememberedPerson } from './remembered.ts';
+import type { DocumentState, RememberedPerson, RememberedShare } from './remembered.ts';
 
 const checkLabel = 'Service_Memory_Check_v1';
 
@@ -22,6 +22,11 @@ export interface Look {
    * state was remembered, or another one of the same place, or that the user removed the document.
    */
   sawDocument(id: string, state: DocumentState): Promise<void>;
+  /**
+   * Remembers for what a share that the vault showed stands. Throws RolledBackError if it was
+   * something else before.
+   */
+  sawShare(id: string, share: RememberedShare): Promise<void>;
 }
 
 /**
@@ -144,6 +149,10 @@ export function createMemory({
         async sawDocument(id, state) {
           recollection.compareDocument(id, state, since);
           await remember({ documents: { [id]: state } });
+        },
+        async sawShare(id, share) {
+          recollection.compareShare(id, share);
+          if (!recollection.hasShare(id)) await remember({ shares: { [id]: share } });
         },
       };
     },

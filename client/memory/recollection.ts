@@ -4,6 +4,7 @@ import {
   type RememberedChanges,
   type RememberedDocument,
   type RememberedPerson,
+  type RememberedShare,
 } from './remembered.ts';
 import { RolledBackError } from './rolled-back-error.ts';
 
@@ -12,6 +13,7 @@ export function createRecollection() {
   /** The documents, and the moment at which each was remembered. */
   const documents = new Map<string, { value: RememberedDocument; at: number }>();
   const people = new Map<string, RememberedPerson>();
+  const shares = new Map<string, RememberedShare>();
   let vaultKeys: readonly string[] | undefined;
   let moment = 0;
 
@@ -19,6 +21,7 @@ export function createRecollection() {
     moment += 1;
     put(documents, changes.documents, (value) => ({ value, at: moment }));
     put(people, changes.people, (value) => value);
+    put(shares, changes.shares, (value) => value);
     vaultKeys = changes.vaultKeys ?? vaultKeys;
   }
 
@@ -39,6 +42,17 @@ export function createRecollection() {
       throw new RolledBackError({ subject: 'document', id, remembered, shown: told });
     },
 
+    /** Throws RolledBackError if a share stands for something else than was remembered. */
+    compareShare(id: string, shown: RememberedShare): void {
+      const found = shares.get(id);
+      const [remembered, told] = [describeShare(found ?? shown), describeShare(shown)];
+      if (remembered === told) return;
+      throw new RolledBackError({ subject: 'share', id, remembered, shown: told });
+    },
+
+    /** Returns whether a share is remembered. */
+    hasShare: (id: string) => shares.has(id),
+
     /**
      * Takes changes up, except older states of documents. Returns those that change something, or
      * undefined if none does.
@@ -47,8 +61,10 @@ export function createRecollection() {
       const entries = Object.entries(given.documents ?? {})
         .map(([id, value]) => [id.toLowerCase(), value] as const)
         .filter(([id, value]) => isNews(documents.get(id)?.value, value));
-      const changes = { people: {}, ...given, documents: Object.fromEntries(entries) };
-      const isEmpty = entries.length + Object.keys(changes.people).length === 0;
+      const changedDocuments = Object.fromEntries(entries);
+      const changes = { people: {}, shares: {}, ...given, documents: changedDocuments };
+      const counted = [changes.documents, changes.people, changes.shares];
+      const isEmpty = counted.every((values) => Object.keys(values).length === 0);
       if (isEmpty && given.vaultKeys === undefined) return undefined;
       apply(changes);
       return changes;
@@ -61,12 +77,14 @@ export function createRecollection() {
     summary: (): RememberedChanges => ({
       documents: Object.fromEntries(Array.from(documents, ([id, { value }]) => [id, value])),
       people: Object.fromEntries(people),
+      shares: Object.fromEntries(shares),
       ...(vaultKeys !== undefined && { vaultKeys: [...vaultKeys] }),
     }),
 
     forgetAll(): void {
       documents.clear();
       people.clear();
+      shares.clear();
       vaultKeys = undefined;
     },
   };
@@ -92,6 +110,10 @@ function isNews(known: RememberedDocument | undefined, value: RememberedDocument
 
 function isSame(one: DocumentState, other: RememberedDocument): boolean {
   return other !== 'removed' && one.metadataHash === other.metadataHash;
+}
+
+function describeShare({ documentId, version }: RememberedShare): string {
+  return `document ${documentId}, ${version === null ? 'all versions' : `version ${version}`}`;
 }
 
 function describe(document: RememberedDocument): string {

@@ -27,6 +27,14 @@ const RememberedPerson = z.object({
 });
 export type RememberedPerson = z.output<typeof RememberedPerson>;
 
+/** The document, and the version or all of them, for which a share stands for good. */
+const RememberedShare = z.object({
+  documentId: z.string(),
+  /** Number of the only version; null for all. */
+  version: z.int().positive().nullable(),
+});
+export type RememberedShare = z.output<typeof RememberedShare>;
+
 /**
  * Values that changed, by what they are remembered of; null for a value that was forgotten. A
  * record of the store holds one.
@@ -36,6 +44,8 @@ export const RememberedChanges = z.object({
   documents: z.record(z.string(), RememberedDocument.nullable()).default({}),
   /** By e-mail address or user id. */
   people: z.record(z.string(), RememberedPerson.nullable()).default({}),
+  /** By the id of a share that the user received. */
+  shares: z.record(z.string(), RememberedShare.nullable()).default({}),
   /** Fingerprints of the first audit keys that the vault showed. */
   vaultKeys: z.array(z.string()).optional(),
 });

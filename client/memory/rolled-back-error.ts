@@ -5,8 +5,8 @@ import { ClientError } from '../errors/client-error.ts';
  * The code is rolled_back. Tell the user: the vault was restored from a backup, or it lies.
  */
 export class RolledBackError extends ClientError {
-  readonly subject: 'document' | 'master_key';
-  /** The id of the document; undefined for the master key. */
+  readonly subject: 'document' | 'share' | 'master_key';
+  /** The id of the document or the share; undefined for the master key. */
   readonly id: string | undefined;
   /** Short texts for people of what was remembered, and of what the vault showed. */
   readonly remembered: string;

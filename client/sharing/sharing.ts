@@ -3,6 +3,7 @@ import type { Metadata } from '../documents/metadata.ts';
 import { stateOf } from '../documents/open-document.ts';
 import type { FreshProof } from '../http/fresh-proof.ts';
 import { listPages } from '../http/pages.ts';
+import type { Look } from '../memory/memory.ts';
 import { fingerprintOf, type Identity } from '../identity/identity.ts';
 import { confirmSharer } from './confirmation.ts';
 import {
@@ -43,8 +44,8 @@ export interface Sharing extends GivenShares {
   /**
    * Opens a share by its id. Throws ClientError share_not_found, IdentityError unless `sharer`
    * signed it, or by default a person whose keys were confirmed before as this owner's, if any;
-   * RolledBackError if the document was seen in a newer state; and what `openShare` and
-   * `listShared` throw.
+   * RolledBackError if the document was seen in a newer state, or the share stood for something
+   * else; and what `openShare` and `listShared` throw.
    */
   openShared(shareId: string, options?: SharerOptions): Promise<OpenedShare>;
   /**
@@ -73,8 +74,9 @@ export function createSharing({
 
     async *listShared({ pageSize } = {}) {
       const recipients = await identities.openAll();
+      const look = await memory.look();
       for await (const share of listReceived(pageSize)) {
-        yield { ...share, ...(await findContent(recipients, share)) };
+        yield { ...share, ...(await findContent(() => open(recipients, share, look))) };
       }
     },
 
@@ -83,12 +85,8 @@ export function createSharing({
       const look = await memory.look();
       for await (const share of listReceived()) {
         if (share.shareId !== shareId) continue;
-        const opened = await openShareWithAny(recipients, share);
+        const opened = await open(recipients, share, look);
         await confirmSharer(memory, opened, expected);
-        if (share.version === null) {
-          const { documentId, place, encryptedMetadata } = opened;
-          await look.sawDocument(documentId, stateOf(place, encryptedMetadata));
-        }
         return opened;
       }
       throw new ClientError('share_not_found');
@@ -101,13 +99,26 @@ export function createSharing({
   };
 }
 
-/** Opens a share for a list, in which a share that does not open is an item without content. */
-async function findContent(
+/** Opens a share, and compares it with what this device remembers of the share and its document. */
+async function open(
   recipients: readonly Identity[],
   share: ReceivedShare,
+  look: Look,
+): Promise<OpenedShare> {
+  const opened = await openShareWithAny(recipients, share);
+  const { shareId, version } = share;
+  const { documentId, place, encryptedMetadata } = opened;
+  await look.sawShare(shareId, { documentId, version });
+  if (version === null) await look.sawDocument(documentId, stateOf(place, encryptedMetadata));
+  return opened;
+}
+
+/** Returns the content of a share for a list: a share that does not open has none. */
+async function findContent(
+  openShare: () => Promise<OpenedShare>,
 ): Promise<Pick<SharedItem, 'metadata' | 'sharerFingerprint'>> {
   try {
-    const { metadata, sharerFingerprint } = await openShareWithAny(recipients, share);
+    const { metadata, sharerFingerprint } = await openShare();
     return { metadata, sharerFingerprint };
   } catch (error) {
     if (error instanceof ClientError) return { metadata: undefined, sharerFingerprint: undefined };

@@ -238,6 +238,28 @@ test.serial('a received document in an earlier version than was seen', async (t)
   await assertRolledBack(t, (await logInWith(victim, device)).openShared(share.id));
 });
 
+test.serial('another shared document under the id of a share', async (t) => {
+  const { victim } = t.context;
+  const friend = await createVictim();
+  const { email } = victim.credentials;
+  const shareOne = async (name: string) => {
+    const { document } = await storeBytes(friend, 10, { name });
+    const expected = await victim.session.enableSharing();
+    return friend.session.shareDocument(document.id, email, expected);
+  };
+  const [one, other] = [await shareOne('one'), await shareOne('other')];
+  const device = createTestMemory();
+  await gather((await logInWith(victim, device)).listShared());
+  victim.lie(/^GET .*\/shared$/, (body) =>
+    body.map((each) => (each['shareId'] === other.id ? { ...each, shareId: one.id } : each)),
+  );
+  const session = await logInWith(victim, device);
+  await assertRolledBack(t, session.openShared(one.id));
+  const listed = await gather(session.listShared());
+  const names = new Set(listed.map(({ metadata }) => metadata?.name));
+  t.true(names.has('one') && !names.has('other'));
+});
+
 function pick({ encryptedMetadata, fileHash }: Document) {
   return { encryptedMetadata, fileHash };
 }
