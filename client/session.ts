@@ -158,7 +158,7 @@ export function createSession({
       return certifyDocument({ documents, memory, proofs, trustedKeys }, owned);
     },
     syncEvents: (options) => syncEvents({ http, retry }, options),
-    sync: (options) => openSync({ http, ...options }),
+    sync: (options) => openSync({ http, memory, ...options }),
     listSessions: (options) => sessions.list(options),
     revokeSession: (id) => sessions.revoke(id),
     async logout() {

@@ -1,5 +1,6 @@
 import type { Http } from '../http/http.ts';
 import type { Counts } from './exchange/exchange.ts';
+import type { Memory } from '../memory/memory.ts';
 import { loadLocalObjects } from './stores/local-objects.ts';
 import { parseObjectData, parseObjectType } from './objects/object-data.ts';
 import { createObjectEncryption, type OpenObject } from './objects/object-encryption.ts';
@@ -17,8 +18,13 @@ import type { Sync, SyncOptions, SyncReport } from './sync.ts';
  * Loads the objects of a store for synchronisation. No other client may use the store at the same
  * time. Throws what `SyncStore.load` throws.
  */
-export async function openSync(options: SyncOptions & { readonly http: Http }): Promise<Sync> {
-  const { http, deviceId, schemaVersion, publicFields = {} } = options;
+export async function openSync(
+  options: SyncOptions & {
+    readonly http: Http;
+    readonly memory: Pick<Memory, 'generationOf'>;
+  },
+): Promise<Sync> {
+  const { http, memory, deviceId, schemaVersion, publicFields = {} } = options;
   const { now = () => new Date() } = options;
   const clock = createServerClock(now);
   const requests = createSyncRequests({ http, deviceId, schemaVersion, clock });
@@ -57,6 +63,7 @@ export async function openSync(options: SyncOptions & { readonly http: Http }): 
     });
 
   async function run(): Promise<SyncReport> {
+    await memory.generationOf(options.masterKey);
     const { received, restored } = await pull({ local, requests });
     const counts: Counts = { sent: 0, conflicts: 0, restored };
     await pushAll({ ...exchange, counts });

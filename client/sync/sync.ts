@@ -83,10 +83,11 @@ export interface Sync {
   remove(objectId: string): Promise<void>;
   /**
    * Synchronises with the vault: fetches the changes of other devices, then sends the changes of
-   * this device. Only one synchronisation runs at a time: all calls during a synchronisation share
-   * one more, which follows it. Throws what `Http` throws, VaultError if the session, the device or
-   * the schema version is refused, and what the resolvers throw; unsent changes are kept for the
-   * next time.
+   * this device, encrypted anew if they were queued under an earlier master key. Only one
+   * synchronisation runs at a time: all calls during a synchronisation share one more, which
+   * follows it. Throws master_key_outdated after a rekey, until the store is opened with the new
+   * master keys. Throws what `Http` throws, VaultError if the session, the device or the schema
+   * version is refused, and what the resolvers throw; unsent changes are kept for the next time.
    */
   sync(): Promise<SyncReport>;
   /** Returns the changes that the vault has not settled, oldest first for each object. */

@@ -5,6 +5,8 @@ import { VaultError } from '../../errors/vault-error.ts';
 import { settleAnswer } from './answers.ts';
 import type { Exchange } from './exchange.ts';
 import { rebaseQueue } from '../stores/offline-queue.ts';
+import type { ObjectEncryption } from '../objects/object-encryption.ts';
+import type { QueuedWrite } from '../stores/stored-object.ts';
 import type { SentWrite } from './requests.ts';
 
 const objectsAtOnce = 4;
@@ -75,11 +77,11 @@ async function pushObject(exchange: Exchange, objectId: string): Promise<void> {
  * clock, not in the future, and later than the time of the object's previous request.
  */
 async function fixRequest(
-  { local, clock }: Exchange,
+  { local, clock, encryption }: Exchange,
   objectId: string,
 ): Promise<SentWrite | undefined> {
   let fixed: SentWrite | undefined;
-  await local.commit(() => {
+  await local.commit(async () => {
     const object = local.find(objectId);
     const [first] = object?.queue ?? [];
     const isRefused = first?.refusal !== undefined;
@@ -94,8 +96,27 @@ async function fixRequest(
       Math.min(clock.at(write.changedAt), clock.now()),
       (object.lastChangedAt ?? 0) + 1,
     );
-    fixed = { ...write, request: { id: crypto.randomUUID(), changedAt } };
+    const renewed = await renew(encryption, objectId, write);
+    fixed = { ...renewed, request: { id: crypto.randomUUID(), changedAt } };
     return { objects: [{ ...rebased, queue: [fixed, ...rest], lastChangedAt: changedAt }] };
   });
   return fixed;
+}
+
+/** Encrypts a write anew that was queued before a rekey. */
+async function renew(
+  encryption: ObjectEncryption,
+  objectId: string,
+  write: QueuedWrite,
+): Promise<QueuedWrite> {
+  switch (write.kind) {
+    case 'create':
+      return { ...write, data: await encryption.renew(objectId, write.data) };
+    case 'change':
+      return { ...write, delta: await encryption.renew(objectId, write.delta) };
+    case 'remove':
+      return write;
+    default:
+      return write satisfies never;
+  }
 }

@@ -25,6 +25,12 @@ const maxKeys = 1_000;
 
 type LeafKey = Promise<GcmKey>;
 
+interface Leaf {
+  readonly objectId: string;
+  readonly pointer: string;
+  readonly text: unknown;
+}
+
 /**
  * Creates the cipher for leaves of synchronised objects, each of which is bound to its place in the
  * object; docs/formats.md describes the bytes.
@@ -45,33 +51,50 @@ export function createLeafCipher(masterKeys: MasterKeys) {
     return key;
   }
 
+  async function openUnder(masterKey: Bytes, { objectId, pointer, text }: Leaf): Promise<unknown> {
+    try {
+      const sealed = decode(text).slice(1);
+      const key = await leafKeyOf(masterKey, objectId);
+      return parseJson(await decryptGcm(key, sealed, placeOf(objectId, pointer)));
+    } catch (cause) {
+      throw new ClientError('invalid_leaf', { cause });
+    }
+  }
+
+  /**
+   * Encrypts a leaf under the present master key and resolves with base64, which differs each time,
+   * even for the same value. The value must be JSON, and the pointer well-formed.
+   */
+  async function seal(objectId: string, pointer: string, value: unknown): Promise<string> {
+    const json = utf8ToBytes(JSON.stringify(value));
+    const text = padJson(json, paddedBytes(json.length));
+    const key = await leafKeyOf(masterKeys.masterKey, objectId);
+    const sealed = await encryptGcm(key, text, placeOf(objectId, pointer));
+    return encodeBase64(concatBytes(Uint8Array.of(formatVersion), sealed));
+  }
+
   return {
-    /**
-     * Encrypts a leaf under the present master key and resolves with base64, which differs each
-     * time, even for the same value. The value must be JSON, and the pointer well-formed.
-     */
-    async seal(objectId: string, pointer: string, value: unknown): Promise<string> {
-      const json = utf8ToBytes(JSON.stringify(value));
-      const text = padJson(json, paddedBytes(json.length));
-      const key = await leafKeyOf(masterKeys.masterKey, objectId);
-      const sealed = await encryptGcm(key, text, placeOf(objectId, pointer));
-      return encodeBase64(concatBytes(Uint8Array.of(formatVersion), sealed));
-    },
+    seal,
 
     /**
      * Decrypts a leaf. Throws invalid_leaf unless the text is a leaf that was encrypted for this
      * place of this object under one of the user's master keys.
      */
     open: (objectId: string, pointer: string, text: unknown): Promise<unknown> =>
-      openWithAny(masterKeys, async (masterKey) => {
-        try {
-          const sealed = decode(text).slice(1);
-          const key = await leafKeyOf(masterKey, objectId);
-          return parseJson(await decryptGcm(key, sealed, placeOf(objectId, pointer)));
-        } catch (cause) {
-          throw new ClientError('invalid_leaf', { cause });
-        }
-      }),
+      openWithAny(masterKeys, (masterKey) => openUnder(masterKey, { objectId, pointer, text })),
+
+    /**
+     * Encrypts a leaf anew that an earlier master key opens. Resolves with any other value as it
+     * is.
+     */
+    async renew(objectId: string, pointer: string, text: unknown): Promise<unknown> {
+      const leaf = { objectId, pointer, text };
+      for (const masterKey of masterKeys.earlierKeys ?? []) {
+        const opened = await openUnder(masterKey, leaf).catch(() => undefined);
+        if (opened !== undefined) return seal(objectId, pointer, opened);
+      }
+      return text;
+    },
   };
 }
 

@@ -39,6 +39,11 @@ export interface ObjectEncryption {
     plain: Pick<OpenObject, 'objectType' | 'data'>,
     known?: readonly OpenObject[],
   ): Promise<SealedObject>;
+  /**
+   * Encrypts all leaves anew that an earlier master key opens, in an object or in a merge patch of
+   * one.
+   */
+  renew(objectId: string, sealed: SealedObject): Promise<SealedObject>;
 }
 
 /**
@@ -95,6 +100,9 @@ export function createObjectEncryption({
         (await cipher.seal(objectId, childOf('', typeMember), objectType ?? null));
       return { ...fields, [typeMember]: type };
     },
+
+    renew: (objectId, sealed) =>
+      mapLeaves(sealed, (pointer, leaf) => cipher.renew(objectId, pointer, leaf)),
   };
 }
 

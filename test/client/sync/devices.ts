@@ -57,7 +57,8 @@ export async function openDevice(
     const inner = createHttp({ baseUrl: vault.baseUrl, fetch, retry: impatient, now });
     const http = createSessionHttp({ http: inner, tokens });
     const { deviceId } = raw;
-    return openSync({ http, masterKey, deviceId, schemaVersion: 1, store, now, ...others });
+    const memory = { generationOf: async () => 1 };
+    return openSync({ http, memory, masterKey, deviceId, schemaVersion: 1, store, now, ...others });
   };
   return { raw, sync: await open(options), reopen: (other) => open({ ...options, ...other }) };
 }

@@ -53,6 +53,36 @@ test('two devices share an object, learn of its changes, and read it after a rek
   const phoneId = phone.deviceId;
   const outdated = { masterKey, deviceId: phoneId, schemaVersion: 1, store: createInMemoryStore() };
   const old = await again.sync(outdated);
-  await old.sync();
-  await t.throwsAsync(old.get(id), { code: 'invalid_leaf' });
+  await t.throwsAsync(old.sync(), { code: 'master_key_outdated' });
+});
+
+test('changes that wait during a rekey are sent under the new master key alone', async (t) => {
+  const { session, credentials, masterKey } = await createUser(vault);
+  const laptop = createDeviceKey();
+  const { deviceId } = laptop;
+  await session.devices.add({ ...laptop, name: 'Laptop', platform: 'Firefox' });
+  const store = createInMemoryStore();
+  const options = { deviceId, schemaVersion: 1, store };
+  const before = await session.sync({ masterKey: masterKey.slice(), ...options });
+  const sent = await before.create({ data: { title: 'Lease', from: 2026 } });
+  await before.sync();
+  const waiting = await before.create({ data: { title: 'Will' }, objectType: 'note' });
+  await before.change(sent, (lease) => ({ ...lease, title: 'Lease of 2027' }));
+  const draft = await session.draftRekey({ password: credentials.password, keepPassword: true });
+  await draft.confirm(draft.words);
+  await t.throwsAsync(before.sync(), { code: 'master_key_outdated' });
+  t.is(before.pending().length, 2);
+
+  const keys = await session.envelopes.openMasterKeys();
+  const after = await session.sync({ ...keys, ...options });
+  t.like(await after.sync(), { sent: 2 });
+  t.like(await after.get(sent), { data: { title: 'Lease of 2027', from: 2026 } });
+  const onlyNew = await session.sync({
+    masterKey: keys.masterKey,
+    ...options,
+    store: createInMemoryStore(),
+  });
+  await onlyNew.sync();
+  t.like(await onlyNew.get(waiting), { data: { title: 'Will' }, objectType: 'note' });
+  await t.throwsAsync(onlyNew.get(sent), { code: 'invalid_leaf' }, 'an unchanged leaf');
 });

@@ -81,7 +81,8 @@ export async function startDevice(settings: SimulatedDeviceOptions): Promise<Sim
       },
     };
     const options = settings.options(deviceId);
-    const sync = await openSync({ ...options, http, deviceId, store: crashing, now });
+    const memory = { generationOf: async () => 1 };
+    const sync = await openSync({ ...options, http, memory, deviceId, store: crashing, now });
     return { sync, network, state };
   }
 
