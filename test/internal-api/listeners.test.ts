@@ -9,7 +9,7 @@ import { connectAs } from '../support/accounts/two-tenants.ts';
 import { query } from '../faults/audit/audit-check.ts';
 import { startVaultProcesses, type VaultProcesses } from '../support/processes/vault-processes.ts';
 import { assertError } from '../support/http/error-body.ts';
-import { openSocket, readAnswer } from '../support/http/raw-http.ts';
+import { openSocket, readAnswer, type RawAnswer } from '../support/http/raw-http.ts';
 import { send } from '../support/http/send.ts';
 import { testStack } from '../support/vault/stack.ts';
 import { createKeyFile, type KeyFile } from '../support/vault/key-file.ts';
@@ -37,6 +37,22 @@ async function startProduction(t: ExecutionContext): Promise<Production> {
   return { vault, internalUrl: `http://127.0.0.1:${port}`, keys };
 }
 
+/**
+ * Sends a request to a listener without the route, whose answer the description of the route cannot
+ * describe: `send` would compare the two.
+ */
+async function sendAstray(method: string, url: string, key?: string): Promise<RawAnswer> {
+  const { host, origin, pathname } = new URL(url);
+  const socket = await openSocket(origin);
+  try {
+    const header = key === undefined ? '' : `X-Internal-Api-Key: ${key}\r\n`;
+    socket.write(`${method} ${pathname} HTTP/1.1\r\nHost: ${host}\r\n${header}\r\n`);
+    return await readAnswer(socket);
+  } finally {
+    socket.destroy();
+  }
+}
+
 const purge = ['POST', '/v1/auth/purge/expired'] as const;
 const internalRoutes = [purge, ['GET', '/v1/auth/purge/status'] as const];
 
@@ -49,16 +65,11 @@ test('in production internal routes exist only on their own listener, and no oth
   const notFound = { status: 404, code: 'not_found' };
   for (const [method, path] of internalRoutes) {
     for (const key of [keys.admin, keys.plain, 'jam']) {
-      const headers = { 'X-Internal-Api-Key': key };
-      assertError(t, await send(method, vault.baseUrl + path, { headers }), notFound);
+      assertError(t, await sendAstray(method, vault.baseUrl + path, key), notFound);
     }
-    assertError(t, await send(method, vault.baseUrl + path), notFound);
-    assertError(
-      t,
-      await send('DELETE', vault.baseUrl + path),
-      notFound,
-      'its methods are not listed either',
-    );
+    assertError(t, await sendAstray(method, vault.baseUrl + path), notFound);
+    const other = await sendAstray('DELETE', vault.baseUrl + path);
+    assertError(t, other, notFound, 'its methods are not listed either');
 
     const ask = (key: string) =>
       send(method, internalUrl + path, { headers: { 'X-Internal-Api-Key': key } });
@@ -72,15 +83,15 @@ test('in production internal routes exist only on their own listener, and no oth
   }
 
   t.true(publicRoutes.length > 20);
-  const headers = { 'X-Internal-Api-Key': keys.admin };
   for (const { method, path, aliases = [] } of publicRoutes) {
     for (const name of [path, ...aliases]) {
       const url = internalUrl + name.replace(/:\w+/g, randomUUID());
-      assertError(t, await send(method.toUpperCase(), url, { headers }), notFound, name);
+      const answer = await sendAstray(method.toUpperCase(), url, keys.admin);
+      assertError(t, answer, notFound, name);
     }
   }
   for (const path of ['/nowhere', '/api/docs', '/api/docs/openapi.json', '/metrics']) {
-    assertError(t, await send('GET', internalUrl + path, { headers }), notFound, path);
+    assertError(t, await sendAstray('GET', internalUrl + path, keys.admin), notFound, path);
   }
   const log = await readFile(vault.logFile, 'utf8');
   for (const key of [keys.admin, keys.plain]) t.false(log.includes(key));
