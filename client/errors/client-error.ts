@@ -17,6 +17,7 @@ export type ClientErrorCode =
   | 'invalid_share'
   | 'history_mismatch'
   | 'identity_incomplete'
+  | 'identity_outdated'
   | 'keyring_full'
   | 'keyword_mismatch'
   | 'master_key_outdated'
@@ -72,6 +73,8 @@ const messages: Record<ClientErrorCode, string> = {
   invalid_share: 'The share cannot be decrypted: it was made for another key, or it is damaged.',
   history_mismatch: 'The versions of the document do not follow each other: one was exchanged.',
   identity_incomplete: 'The account has no signing key yet: enable sharing once more.',
+  identity_outdated:
+    'Only an earlier master key opens the identity: enable sharing once more for a new one.',
   keyring_full: 'The keyring has no room for another master key.',
   keyword_mismatch: 'The vault found a document that does not have the keywords.',
   master_key_outdated:

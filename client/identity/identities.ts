@@ -22,10 +22,16 @@ const StoredIdentity = z.object({
 });
 type StoredIdentity = z.output<typeof StoredIdentity>;
 
-/** An identity that was opened, and whether its private keys are wrapped as they should be. */
+/** An identity that was opened. */
 interface OpenedIdentity {
   readonly identity: Identity;
-  readonly isCurrent: boolean;
+  /**
+   * Whether the present master key opened it. Whoever has an earlier one knows the identity of that
+   * time, or can make another.
+   */
+  readonly isPresent: boolean;
+  /** Whether the vault has its signing key; otherwise the one here is new. */
+  readonly isComplete: boolean;
 }
 
 /** The user's identity, which the vault keeps wrapped under the master key. */
@@ -36,21 +42,23 @@ export interface Identities {
    */
   create(masterKey: Bytes): Promise<void>;
   /**
-   * Opens the identity, wraps its private keys under the present master key if another client left
-   * them under an earlier one, and adds a signing key if another client stored none. Throws what
-   * `open` throws, except identity_incomplete. Throws VaultError 401 reauth_required if there is
+   * Opens the identity. Replaces it if another client left it under an earlier master key, and adds
+   * a signing key if another client stored none. Throws what `open` throws, except
+   * identity_incomplete and identity_outdated. Throws VaultError 401 reauth_required if there is
    * something to change, unless `proof` is given or the login was within five minutes.
    */
-  openRewrapped(proof?: FreshProof): Promise<Identity>;
+  openCompleted(proof?: FreshProof): Promise<Identity>;
   /**
    * Opens the identity; creates it if there is none. Throws ClientError invalid_envelope if a
    * private key cannot be decrypted or does not belong to the public key that the vault returned,
-   * and identity_incomplete if another client stored it without a signing key.
+   * identity_incomplete if another client stored it without a signing key, and identity_outdated if
+   * only an earlier master key opens it.
    */
   open(): Promise<Identity>;
   /**
-   * Opens the identity and all earlier ones, which rekeys replaced, newest first. Throws what
-   * `open` throws, and invalid_keyring.
+   * Opens the identity and all earlier ones, which rekeys replaced, newest first, to read what was
+   * shared with them. Throws what `open` throws, except identity_incomplete and identity_outdated,
+   * and invalid_keyring.
    */
   openAll(): Promise<readonly Identity[]>;
 }
@@ -71,9 +79,10 @@ export function createIdentities({
 
   /** Opens an identity that exists. Throws not_found. */
   async function openExisting(): Promise<Identity> {
-    const stored = await load();
-    if (stored.wrappedSigningKey === null) throw new ClientError('identity_incomplete');
-    return (await openStored(await openKeyring(), stored)).identity;
+    const { identity, isPresent, isComplete } = await openStored(await openKeyring(), await load());
+    if (!isComplete) throw new ClientError('identity_incomplete');
+    if (!isPresent) throw new ClientError('identity_outdated');
+    return identity;
   }
 
   /** Opens the identity as `existing` does, and creates it if there is none. */
@@ -86,21 +95,22 @@ export function createIdentities({
     return create((await openKeyring()).masterKey);
   }
 
-  /** Opens an identity that exists, and rewraps it. Throws not_found. */
-  async function rewrapExisting(proof: FreshProof | undefined): Promise<Identity> {
+  /** Opens an identity that exists, and stores what it lacks. Throws not_found. */
+  async function completeExisting(proof: FreshProof | undefined): Promise<Identity> {
     const stored = await load();
     const keys = await openKeyring();
-    const { identity, isCurrent } = await openStored(keys, stored);
-    if (isCurrent) return identity;
+    const { identity, isPresent, isComplete } = await openStored(keys, stored);
+    if (isPresent && isComplete) return identity;
+    const completed = isPresent ? identity : await createIdentity();
     try {
       const headers = { 'if-match': `"${stored.version}"`, ...proofHeaders(proof) };
-      await put(identity, keys.masterKey, headers);
+      await put(completed, keys.masterKey, headers);
     } catch (error) {
       // Another client was faster, or an earlier attempt succeeded and its response was lost.
       if (!hasCode(error, 'precondition_failed')) throw error;
       return openExisting();
     }
-    return identity;
+    return completed;
   }
 
   async function create(masterKey: Bytes): Promise<Identity> {
@@ -117,45 +127,47 @@ export function createIdentities({
 
   return {
     open: () => openOr(openExisting),
-    openRewrapped: (proof) => openOr(() => rewrapExisting(proof)),
+    openCompleted: (proof) => openOr(() => completeExisting(proof)),
 
     async create(masterKey) {
       await create(masterKey);
     },
 
     async openAll() {
-      const { earlierIdentities } = await openKeyring();
-      const earlier = earlierIdentities.map((keys) => Object.assign(publicIdentityOf(keys), keys));
-      return [await openOr(openExisting), ...earlier];
+      const keyring = await openKeyring();
+      const present = await openOr(async () => (await openStored(keyring, await load())).identity);
+      const earlier = keyring.earlierIdentities.map((keys) =>
+        Object.assign(publicIdentityOf(keys), keys),
+      );
+      return [present, ...earlier];
     },
   };
 }
 
 /**
  * Opens a stored identity, with a new signing pair if it has none. Throws invalid_envelope unless
- * the private keys belong to the public ones.
+ * one master key opens the private keys, and they belong to the public ones.
  */
-async function openStored(keys: MasterKeys, stored: StoredIdentity): Promise<OpenedIdentity> {
-  const { wrappedPrivateKey, wrappedSigningKey } = stored;
-  const wrapped = decodeBase64(wrappedPrivateKey);
-  const privateKey = await openWithAny(keys, (key) => unwrapPrivateKey(key, wrapped));
-  if (wrappedSigningKey === null) {
-    const { signingSeed } = createSigningPair();
-    const made = publicIdentityOf({ privateKey, signingSeed });
-    assertEqual(made.publicKey, stored.publicKey);
-    return { identity: { ...made, privateKey, signingSeed }, isCurrent: false };
-  }
-  const wrappedSeed = decodeBase64(wrappedSigningKey);
-  const signingSeed = await openWithAny(keys, (key) => unwrapSigningSeed(key, wrappedSeed));
-  const found = publicIdentityOf({ privateKey, signingSeed });
-  assertEqual(found.publicKey, stored.publicKey);
-  assertEqual(found.signingKey, stored.signingKey);
-  const identity = { ...found, privateKey, signingSeed };
-  const present = await wrapIdentity(keys.masterKey, identity);
-  const isCurrent =
-    present.wrappedPrivateKey === wrappedPrivateKey &&
-    present.wrappedSigningKey === wrappedSigningKey;
-  return { identity, isCurrent };
+function openStored(keys: MasterKeys, stored: StoredIdentity): Promise<OpenedIdentity> {
+  return openWithAny(keys, async (masterKey) => {
+    const identity = await unwrapIdentity(masterKey, stored);
+    const isComplete = stored.wrappedSigningKey !== null;
+    assertEqual(identity.publicKey, stored.publicKey);
+    if (isComplete) assertEqual(identity.signingKey, stored.signingKey);
+    return { identity, isPresent: masterKey === keys.masterKey, isComplete };
+  });
+}
+
+async function unwrapIdentity(
+  masterKey: Bytes,
+  { wrappedPrivateKey, wrappedSigningKey: wrappedSeed }: StoredIdentity,
+): Promise<Identity> {
+  const privateKey = await unwrapPrivateKey(masterKey, decodeBase64(wrappedPrivateKey));
+  const { signingSeed } =
+    wrappedSeed === null
+      ? createSigningPair()
+      : { signingSeed: await unwrapSigningSeed(masterKey, decodeBase64(wrappedSeed)) };
+  return { ...publicIdentityOf({ privateKey, signingSeed }), privateKey, signingSeed };
 }
 
 function assertEqual(found: Bytes, shown: string): void {

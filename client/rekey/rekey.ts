@@ -16,7 +16,7 @@ import { generationOf, type NumberedKey } from '../keys/master-keys.ts';
 import { passwordMethod, recoveryWords } from '../login/login-method.ts';
 import { compareRecoveryWords, createRecoveryWords } from '../recovery/recovery-words.ts';
 import { wrapIdentity, type Identities } from '../identity/identities.ts';
-import { createIdentity, type Identity } from '../identity/identity.ts';
+import { createIdentity } from '../identity/identity.ts';
 import { hasCode } from '../errors/vault-error.ts';
 
 export type RekeyOptions = {
@@ -52,7 +52,7 @@ export interface RekeyDraft {
 
 export interface RekeyDependencies extends AccountDependencies {
   readonly devices: Pick<Devices, 'list' | 'revoke'>;
-  readonly identities: Pick<Identities, 'openRewrapped'>;
+  readonly identities: Pick<Identities, 'openAll'>;
   readonly lookAtKeys: () => KeyLook;
 }
 
@@ -101,10 +101,14 @@ async function rekey(
   const keyring = await envelopes.openKeyring();
   const look = dependencies.lookAtKeys();
   const proof = { reauthToken };
-  const identity = await identities.openRewrapped(proof);
+  const earlierIdentities = await identities.openAll();
   const masterKey = randomBytes(keyBytes);
   const made = { masterKey, generation: generationOf(keyring) + 1 };
-  const rekeyed = await wrapAnew(made, { ...keyring, identity }, { words, kept: present.kept });
+  const rekeyed = await wrapAnew(
+    made,
+    { ...keyring, earlierIdentities },
+    { words, kept: present.kept },
+  );
   const credential = await createCredential(passwordMethod, newPassword, made);
   for (const { deviceId } of present.revoked) await devices.revoke(deviceId, { proof });
   try {
@@ -145,7 +149,7 @@ function idsOf(devices: readonly Device[]): string {
  */
 async function wrapAnew(
   made: NumberedKey,
-  present: OpenedKeyring & { readonly identity: Identity },
+  before: Pick<OpenedKeyring, 'masterKey' | 'earlierKeys' | 'earlierIdentities'>,
   { words, kept }: Pick<Plan, 'words' | 'kept'>,
 ): Promise<Rekeyed> {
   const recovery = await createCredential(recoveryWords, words, made);
@@ -160,8 +164,8 @@ async function wrapAnew(
     devices.push({ deviceId, encryptedEnvelope: encodeBase64(envelope) });
   }
   wipe(rekeyPair.privateKey);
-  const earlierKeys = [present.masterKey, ...present.earlierKeys];
-  const earlierIdentities = [present.identity, ...present.earlierIdentities];
+  const earlierKeys = [before.masterKey, ...before.earlierKeys];
+  const { earlierIdentities } = before;
   const { masterKey } = made;
   const keys = { masterKey, rekeyKey: rekeyPair.publicKey };
   return {

@@ -33,7 +33,7 @@ export interface Sharing extends GivenShares {
    * Resolves with the fingerprint of the user's identity, 32 hex digits, which the user tells other
    * users over another channel than the vault. Creates the identity if there is none, as may be
    * after an interrupted first login. Throws invalid_envelope, and what
-   * `Identities.openRewrapped` throws.
+   * `Identities.openCompleted` throws.
    */
   enableSharing(proof?: FreshProof): Promise<{ readonly fingerprint: string }>;
   /**
@@ -69,7 +69,7 @@ export function createSharing({
     ...createGivenShares({ http, documents, memory, identities, openMasterKeys }),
 
     async enableSharing(proof) {
-      return { fingerprint: fingerprintOf(await identities.openRewrapped(proof)) };
+      return { fingerprint: fingerprintOf(await identities.openCompleted(proof)) };
     },
 
     async *listShared({ pageSize } = {}) {

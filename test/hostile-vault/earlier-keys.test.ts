@@ -5,6 +5,8 @@ import { changeMetadata } from '../../client/documents/change-metadata.ts';
 import { encryptMetadata } from '../../client/documents/metadata.ts';
 import { openDocument, openVersionOf } from '../../client/documents/open-document.ts';
 import { downloadDocument } from '../../client/downloads/download.ts';
+import { wrapIdentity } from '../../client/identity/identities.ts';
+import { createIdentity, fingerprintOf } from '../../client/identity/identity.ts';
 import { collect } from '../support/client/collect.ts';
 import { sourceOf, storeBytes, toolsOf } from '../support/client/stored.ts';
 import { assertCaught, createVictim, type Victim } from './liar.ts';
@@ -106,6 +108,24 @@ test('nothing is written under an earlier master key', async (t) => {
   await assertCaught(t, addVersion(tools, { id, masterKey, source }), 'master_key_outdated');
   const change = changeMetadata(tools, { id, masterKey, name: 'two' });
   await assertCaught(t, change, 'master_key_outdated');
+});
+
+test('an identity that whoever has an earlier master key made, after a rekey', async (t) => {
+  const { victim } = t.context;
+  const { session } = victim;
+  const earlierKey = victim.masterKey.slice();
+  const forged = await createIdentity();
+  const wrapped = await wrapIdentity(earlierKey, forged);
+  const friend = await createVictim();
+  const { document } = await storeBytes(victim, 10);
+  await rekey(victim);
+  victim.lie(/^GET .*\/keys\/sharing$/, (body) => Object.assign(body, wrapped));
+  const expected = await friend.session.enableSharing();
+  const sharing = session.shareDocument(document.id, friend.credentials.email, expected);
+  await assertCaught(t, sharing, 'identity_outdated');
+  // The client stores a new identity in its place, and never takes the forged one for its own.
+  const proof = await session.reauthenticate(victim.credentials.password);
+  t.not((await session.enableSharing(proof)).fingerprint, fingerprintOf(forged));
 });
 
 test('shares of a document with a new key are made anew for confirmed people', async (t) => {

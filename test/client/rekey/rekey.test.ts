@@ -101,8 +101,8 @@ const steps = [
   'GET /v1/crypto/keys/master-envelope',
   'GET /v1/crypto/keys/devices',
   'GET /v1/crypto/keys/master-envelope',
-  'GET /v1/crypto/keys/sharing',
   'GET /v1/crypto/keys/master-envelope',
+  'GET /v1/crypto/keys/sharing',
   'PUT /v1/auth/credentials',
 ];
 for (const [index, request] of steps.entries()) {
