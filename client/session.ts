@@ -6,6 +6,7 @@ import { createDevices, type Devices } from './devices/devices.ts';
 import { certifyDocument, type Seal } from './documents/certify-document.ts';
 import { createDocuments, type Document, type Documents } from './documents/documents.ts';
 import { storeDocument, type StoreDocumentOptions } from './documents/store-document.ts';
+import type { Bytes } from './bytes/bytes.ts';
 import type { CreateFileHash } from './files/hash.ts';
 import type { Http } from './http/http.ts';
 import { createIdentities } from './identity/identities.ts';
@@ -128,7 +129,8 @@ export function createSession({
   const proofs = createProofs({ http });
   const held = holdKey(passwordKey);
   const lookAtKeys = () => memory.lookAtKeys();
-  const stored = createEnvelopes({ http, passwordKey: held, lookAtKeys });
+  const fingerprintUnder = (masterKey: Bytes) => identities.fingerprintUnder(masterKey);
+  const stored = createEnvelopes({ http, passwordKey: held, lookAtKeys, fingerprintUnder });
   const openMasterKeys = () => stored.openMasterKeys();
   const identities = createIdentities({ http, openKeyring: () => stored.openKeyring() });
   const envelopes: Envelopes = {

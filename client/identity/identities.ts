@@ -7,7 +7,13 @@ import { proofHeaders, type FreshProof } from '../http/fresh-proof.ts';
 import type { Http } from '../http/http.ts';
 import type { OpenedKeyring } from '../keys/envelopes.ts';
 import { openWithAny, type MasterKeys } from '../keys/master-keys.ts';
-import { createIdentity, createSigningPair, publicIdentityOf, type Identity } from './identity.ts';
+import {
+  createIdentity,
+  createSigningPair,
+  fingerprintOf,
+  publicIdentityOf,
+  type Identity,
+} from './identity.ts';
 import { unwrapPrivateKey, unwrapSigningSeed, wrapPrivateKey, wrapSigningSeed } from './wrap.ts';
 
 const routePath = '/v1/crypto/keys/sharing';
@@ -55,6 +61,11 @@ export interface Identities {
    * only an earlier master key opens it.
    */
   open(): Promise<Identity>;
+  /**
+   * Resolves with the fingerprint of the identity, which this master key alone must open. Throws
+   * what `open` throws, and VaultError 404 not_found.
+   */
+  fingerprintUnder(masterKey: Bytes): Promise<string>;
   /**
    * Opens the identity and all earlier ones, which rekeys replaced, newest first, to read what was
    * shared with them. Throws what `open` throws, except identity_incomplete and identity_outdated,
@@ -131,6 +142,12 @@ export function createIdentities({
 
     async create(masterKey) {
       await create(masterKey);
+    },
+
+    async fingerprintUnder(masterKey) {
+      const { identity, isComplete } = await openStored({ masterKey }, await load());
+      if (!isComplete) throw new ClientError('identity_incomplete');
+      return fingerprintOf(identity);
     },
 
     async openAll() {

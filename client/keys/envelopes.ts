@@ -30,6 +30,15 @@ export interface OpenedKeyring extends Keyring {
   readonly masterKey: Bytes;
 }
 
+/** A rekey that the user confirms. */
+export interface ConfirmedRekey {
+  /**
+   * The fingerprint of the user's new identity, 32 hex digits, as `enableSharing` tells it on the
+   * device that carried out the rekey. Throws rekey_unconfirmed for another one.
+   */
+  readonly fingerprint: string;
+}
+
 /** The user's master key and the envelopes in which it is wrapped. */
 export interface Envelopes {
   /**
@@ -52,10 +61,10 @@ export interface Envelopes {
   /**
    * Opens the master keys with a device's own key in place of the password. After a rekey, throws
    * rekey_unconfirmed on a device that remembers the master key of before, until the keys were
-   * opened with the password there. Throws what `openMasterKeys` throws, and VaultError 403
-   * device_blacklisted.
+   * opened with the password there, or the user has compared the fingerprint of the new identity.
+   * Throws what `openMasterKeys` throws, and VaultError 403 device_blacklisted.
    */
-  openMasterKeysWithDevice(device: DeviceKey): Promise<MasterKeys>;
+  openMasterKeysWithDevice(device: DeviceKey, confirmed?: ConfirmedRekey): Promise<MasterKeys>;
   /**
    * Opens the master keys together with the public keys of the devices that the last rekey kept,
    * for callers that wrap the master key for devices again. Throws what `openMasterKeys` throws.
@@ -73,10 +82,13 @@ export function createEnvelopes({
   http,
   passwordKey,
   lookAtKeys,
+  fingerprintUnder,
 }: {
   readonly http: Http;
   readonly passwordKey: HeldKey;
   readonly lookAtKeys: () => KeyLook;
+  /** Resolves with the fingerprint of the user's identity, which this master key must open. */
+  readonly fingerprintUnder: (masterKey: Bytes) => Promise<string>;
 }): Envelopes {
   const load = () => http.json(Envelope, { method: 'GET', path: routePath });
 
@@ -132,7 +144,7 @@ export function createEnvelopes({
       return { masterKey, earlierKeys };
     },
 
-    async openMasterKeysWithDevice(device) {
+    async openMasterKeysWithDevice(device, confirmed) {
       const look = lookAtKeys();
       const path = deviceEnvelopePath(device.deviceId);
       const { encryptedEnvelope } = await http.json(DeviceEnvelope, { method: 'GET', path });
@@ -140,7 +152,14 @@ export function createEnvelopes({
       const wrapped = decodeBase64(encryptedEnvelope);
       const masterKey = await unwrapOnDevice(device, wrapped, envelope.keyring);
       const { earlierKeys } = await withKeyring(masterKey, envelope);
-      await look.sawMasterKeys({ masterKey, earlierKeys }, 'device');
+      if (
+        confirmed !== undefined &&
+        (await fingerprintUnder(masterKey)) !== confirmed.fingerprint
+      ) {
+        throw new ClientError('rekey_unconfirmed');
+      }
+      const source = confirmed === undefined ? 'device' : 'identity';
+      await look.sawMasterKeys({ masterKey, earlierKeys }, source);
       return { masterKey, earlierKeys };
     },
   };

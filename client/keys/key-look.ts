@@ -10,8 +10,9 @@ export interface KeyLook {
    * Throws RolledBackError for an earlier master key, or another one of the same generation;
    * rekey_unconfirmed for a later one that `source` does not confirm; store_of_another_user and
    * store_damaged if the memory cannot be read with them; and what its store throws.
-   * @param source the envelope that was opened. One of the password is confirmed, since nobody else
-   *   can make it. One of a device can be made by whoever has had an earlier master key.
+   * @param source the envelope that was opened, or the new identity that the user compared. One of
+   *   the password is confirmed, since nobody else can make it. One of a device can be made by
+   *   whoever has had an earlier master key.
    */
-  sawMasterKeys(keys: MasterKeys, source: 'password' | 'device'): Promise<void>;
+  sawMasterKeys(keys: MasterKeys, source: 'password' | 'identity' | 'device'): Promise<void>;
 }

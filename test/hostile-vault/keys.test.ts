@@ -1,6 +1,8 @@
 import { randomBytes } from '@noble/hashes/utils.js';
 import anyTest, { type ExecutionContext, type TestFn } from 'ava';
 import { encodeBase64 } from '../../client/bytes/base64.ts';
+import { wrapIdentity } from '../../client/identity/identities.ts';
+import { createIdentity } from '../../client/identity/identity.ts';
 import {
   createDeviceKey,
   createRekeyKeyPair,
@@ -123,6 +125,7 @@ async function forgeRekey(
     Object.assign(body, { encryptedEnvelope: encodeBase64(envelope) }),
   );
   victim.lie(masterEnvelope, (body) => Object.assign(body, { keyring }));
+  return { chosen };
 }
 
 test('a master key of the vault’s choice, to a device that remembers the one before', async (t) => {
@@ -162,4 +165,33 @@ test('an honest rekey is confirmed by the password, once for each device', async
   t.deepEqual(await session.envelopes.openMasterKeysWithDevice(device), keys);
   const later = await logInWith(victim, memory);
   t.deepEqual(await later.envelopes.openMasterKeysWithDevice(device), keys);
+});
+
+test('an honest rekey is confirmed by the fingerprint of the new identity', async (t) => {
+  const { victim } = t.context;
+  const { device, memory } = await addDevice(victim);
+  const { fingerprint: earlier } = await victim.session.enableSharing();
+  await rekey(victim);
+  const { fingerprint } = await victim.session.enableSharing();
+  const { envelopes } = await logInWith(victim, memory);
+  const open = (confirmed: string) =>
+    envelopes.openMasterKeysWithDevice(device, { fingerprint: confirmed });
+  await assertRefused(t, open(earlier), 'rekey_unconfirmed');
+  t.deepEqual(await open(fingerprint), await victim.session.envelopes.openMasterKeys());
+  await t.notThrowsAsync(envelopes.openMasterKeysWithDevice(device));
+});
+
+test('a master key of the vault’s choice, with the identity that the user compared', async (t) => {
+  const { victim } = t.context;
+  const { device, memory } = await addDevice(victim);
+  const earlierKey = victim.masterKey.slice();
+  await rekey(victim);
+  const { fingerprint } = await victim.session.enableSharing();
+  const { chosen } = await forgeRekey(victim, device, earlierKey);
+  const { envelopes } = await logInWith(victim, memory);
+  const open = () => envelopes.openMasterKeysWithDevice(device, { fingerprint });
+  await assertRefused(t, open(), 'invalid_envelope');
+  const forged = await wrapIdentity(chosen, await createIdentity());
+  victim.lie(/^GET .*\/keys\/sharing$/, (body) => Object.assign(body, forged));
+  await assertRefused(t, open(), 'rekey_unconfirmed');
 });

@@ -6,13 +6,13 @@ import type { AuditProof } from '../../../client/proofs/proof-format.ts';
 import { createApi, type Api } from '../../support/documents/uploads.ts';
 import { sha3 } from '../../support/documents/files.ts';
 import { createSql, type Sql } from '../../support/vault/sql.ts';
-import { startVault, type TestVault } from '../../support/vault/vault.ts';
+import { startReadyVault, type TestVault } from '../../support/vault/vault.ts';
 import { become } from '../sealing/sealed.ts';
 
 const test = anyTest as TestFn<{ vault: TestVault; sql: Sql }>;
 
 test.before(async (t) => {
-  const vault = await startVault();
+  const vault = await startReadyVault();
   t.context = { vault, sql: createSql(vault) };
 });
 test.after.always((t) => t.context.vault.stop());
@@ -22,17 +22,19 @@ async function obtainProof(
   { context: { sql } }: Pick<ExecutionContext<{ vault: TestVault; sql: Sql }>, 'context'>,
   api: Api,
 ): Promise<AuditProof> {
-  await api.send('POST', '/v1/crypto/keys/master-envelope', {
-    json: { encryptedEnvelope: randomBytes(40).toString('base64') },
-  });
+  const json = { encryptedEnvelope: randomBytes(40).toString('base64') };
+  const stored = await api.send('POST', '/v1/crypto/keys/master-envelope', { json });
+  if (stored.status !== 201) throw new Error(`no entry: ${JSON.stringify(stored.body)}`);
   const [entry] = await sql('select id from audit_entries where user_id = $1', [api.caller.userId]);
-  return until(
-    async () => {
-      const { status, body } = await api.send('GET', `/v1/audit/proof/${String(entry?.id)}`);
-      return status === 200 && (body as unknown as AuditProof);
-    },
-    { what: 'the signature', timeoutMs: 60_000 },
-  );
+  let last: unknown;
+  const find = async () => {
+    const { status, body } = await api.send('GET', `/v1/audit/proof/${String(entry?.id)}`);
+    last = body;
+    return status === 200 && (body as unknown as AuditProof);
+  };
+  return until(find, { what: 'the signature', timeoutMs: 60_000 }).catch((cause: unknown) => {
+    throw new Error(`no proof: ${JSON.stringify(last)}`, { cause });
+  });
 }
 
 async function verifyExternal(api: Api, proof: object) {
