@@ -3,13 +3,13 @@ import anyTest, { type TestFn } from 'ava';
 import { countStatuses } from '../support/documents/files.ts';
 import { createApi, type Api } from '../support/documents/uploads.ts';
 import { createSql, type Sql } from '../support/vault/sql.ts';
-import { startVault, type TestVault } from '../support/vault/vault.ts';
+import { startReadyVault, type TestVault } from '../support/vault/vault.ts';
 
 const test = anyTest as TestFn<{ vault: TestVault; sql: Sql }>;
 const path = '/v1/crypto/keys/master-envelope';
 
 test.before(async (t) => {
-  const vault = await startVault();
+  const vault = await startReadyVault();
   t.context = { vault, sql: createSql(vault) };
 });
 test.after.always((t) => t.context.vault.stop());

@@ -7,7 +7,7 @@ import { createApi } from '../../support/documents/uploads.ts';
 import { generateCorpus } from '../../vectors/proofs.generate.ts';
 import { proofBytes } from '../../vectors/proofs/case.ts';
 import { readCorpus } from '../../vectors/proofs/corpus.ts';
-import { startVault, type TestVault } from '../../support/vault/vault.ts';
+import { startReadyVault, type TestVault } from '../../support/vault/vault.ts';
 
 const { cases, keys } = await readCorpus();
 
@@ -31,7 +31,7 @@ test('the client judges every proof of the corpus as expected and names the faul
 });
 
 test('the vault judges every proof of the corpus as expected or as malformed', async (t) => {
-  const vault = await startVault();
+  const vault = await startReadyVault();
   t.teardown(() => vault.stop());
   const api = await createApi(vault);
   await registerKeys(vault);

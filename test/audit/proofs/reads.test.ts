@@ -4,14 +4,14 @@ import { recordTallies } from '../../../app/audit/tallies/recorder.ts';
 import { certify, storeDocument } from '../../support/documents/documents.ts';
 import { createApi } from '../../support/documents/uploads.ts';
 import { createSql, type Sql } from '../../support/vault/sql.ts';
-import { startVault, type TestVault } from '../../support/vault/vault.ts';
+import { startReadyVault, type TestVault } from '../../support/vault/vault.ts';
 import { openTrail } from '../../support/audit/entries.ts';
 import { sealEntries } from '../sealing/sealed.ts';
 
 const test = anyTest as TestFn<{ vault: TestVault; sql: Sql }>;
 
 test.before(async (t) => {
-  const vault = await startVault();
+  const vault = await startReadyVault();
   // Without the worker only the tests decide when a minute ends.
   await vault.services.tallies.stop();
   t.context = { vault, sql: createSql(vault) };

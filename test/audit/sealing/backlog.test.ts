@@ -12,7 +12,7 @@ import {
   upload,
 } from '../../support/documents/files.ts';
 import { certify, createDocument, storeDocument } from '../../support/documents/documents.ts';
-import { startVault } from '../../support/vault/vault.ts';
+import { startReadyVault } from '../../support/vault/vault.ts';
 import { appendEntries, eventOf, openTrail } from '../../support/audit/entries.ts';
 import { startVaultWithSigner } from '../../support/audit/killable-signer.ts';
 
@@ -112,7 +112,7 @@ test('above the limit of one owner’s entries only that owner is refused', asyn
 });
 
 test('the backlog limit holds although the signer is available', async (t) => {
-  const vault = await startVault({ AUDIT_BACKLOG_LIMIT: '20' });
+  const vault = await startReadyVault({ AUDIT_BACKLOG_LIMIT: '20' });
   t.teardown(() => vault.stop());
   const api = await createApi(vault);
   const open = await openTrail(vault);
