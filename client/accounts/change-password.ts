@@ -3,7 +3,7 @@ import type { Http } from '../http/http.ts';
 import type { RetryPolicy } from '../http/retry.ts';
 import type { Envelopes } from '../keys/envelopes.ts';
 import type { HeldKey } from '../keys/held-key.ts';
-import { generationOf, listMasterKeys } from '../keys/master-keys.ts';
+import { listMasterKeys, presentKeyOf } from '../keys/master-keys.ts';
 import { passwordMethod } from '../login/login-method.ts';
 import type { Credentials } from './accounts.ts';
 import { createCredential } from './credential.ts';
@@ -34,8 +34,7 @@ export async function changePassword(
   const { envelopes, email } = dependencies;
   const { reauthToken } = await reauthenticate(dependencies, { email, password });
   const keys = await envelopes.openMasterKeys();
-  const present = { masterKey: keys.masterKey, generation: generationOf(keys) };
-  const credential = await createCredential(passwordMethod, newPassword, present);
+  const credential = await createCredential(passwordMethod, newPassword, presentKeyOf(keys));
   wipe(...listMasterKeys(keys));
   await replaceCredentials(dependencies, { credential, reauthToken });
 }

@@ -5,13 +5,7 @@ import { ClientError } from '../errors/client-error.ts';
 import type { MemoryStore } from '../memory/memory-store.ts';
 import { connect, deleteDatabase, type Connection } from './connection.ts';
 import type { DatabaseFormat } from './database-format.ts';
-import { holdWebLock } from './web-lock.ts';
-
-/**
- * Milliseconds to wait for other tabs: a tab that was closed or reloaded may take a moment to
- * release the store.
- */
-const patienceLimitMs = 3_000;
+import { holdWebLock, waitForTabs } from './web-lock.ts';
 
 interface MemorySchema extends DBSchema {
   /** The records, by the order in which they were written. */
@@ -46,7 +40,7 @@ export interface MemoryDatabase extends MemoryStore {
  */
 export async function openMemoryDatabase({
   name,
-  signal = AbortSignal.timeout(patienceLimitMs),
+  signal = waitForTabs(),
 }: MemoryDatabaseOptions): Promise<MemoryDatabase> {
   const release = await holdWebLock(`memory-database ${name}`, signal);
   try {
@@ -65,7 +59,7 @@ export async function openMemoryDatabase({
  */
 export async function forgetMemoryDatabase(
   name: string,
-  signal: AbortSignal = AbortSignal.timeout(patienceLimitMs),
+  signal: AbortSignal = waitForTabs(),
 ): Promise<void> {
   await deleteDatabase(name, signal);
 }

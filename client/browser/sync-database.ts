@@ -6,13 +6,7 @@ import type { SavedChanges, SyncStore } from '../sync/stores/store.ts';
 import { connect, deleteDatabase, type Connection } from './connection.ts';
 import { takeStore, verifyHolder } from './store-holder.ts';
 import { syncFormat, type SyncSchema, type SyncTransaction } from './sync-schema.ts';
-import { holdWebLock } from './web-lock.ts';
-
-/**
- * Milliseconds to wait for other tabs: a tab that was closed or reloaded may take a moment to
- * release the store.
- */
-const patienceLimitMs = 3_000;
+import { holdWebLock, waitForTabs } from './web-lock.ts';
 
 const Saved = z.object({
   records: z.array(z.object({ ordinal: z.int(), object: StoredObject })),
@@ -40,7 +34,7 @@ export interface SyncDatabase extends SyncStore {
  */
 export async function openSyncDatabase({
   name,
-  signal = AbortSignal.timeout(patienceLimitMs),
+  signal = waitForTabs(),
   ...keys
 }: SyncDatabaseOptions): Promise<SyncDatabase> {
   const release = await holdWebLock(`sync-database ${name}`, signal);
@@ -63,7 +57,7 @@ export async function openSyncDatabase({
  */
 export async function forgetSyncDatabase(
   name: string,
-  signal: AbortSignal = AbortSignal.timeout(patienceLimitMs),
+  signal: AbortSignal = waitForTabs(),
 ): Promise<void> {
   await deleteDatabase(name, signal);
 }

@@ -1,6 +1,17 @@
 import { ClientError } from '../errors/client-error.ts';
 
 /**
+ * Milliseconds to wait for other tabs: a tab that was closed or reloaded may take a moment to
+ * release the store.
+ */
+const patienceLimitMs = 3_000;
+
+/** Returns a signal that ends the wait for other tabs. */
+export function waitForTabs(): AbortSignal {
+  return AbortSignal.timeout(patienceLimitMs);
+}
+
+/**
  * Acquires the Web Lock of this name, which spans the tabs and workers of an origin, and resolves
  * with the function that releases it. The browser also releases the lock when the tab closes or
  * crashes. In a browser without Web Locks, resolves without locking anything. Throws store_in_use

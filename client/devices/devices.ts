@@ -9,7 +9,7 @@ import { deviceEnvelopeRoute } from '../keys/device-envelope.ts';
 import { deriveDeviceKeyPair, type DeviceKey } from '../keys/device-key.ts';
 import type { Envelopes, OpenedKeyring } from '../keys/envelopes.ts';
 import { wrapMasterKey } from '../keys/master-key-wrap.ts';
-import { generationOf, openWithAny } from '../keys/master-keys.ts';
+import { openWithAny, presentKeyOf } from '../keys/master-keys.ts';
 import { storeEnvelope } from '../keys/store-envelope.ts';
 import type { Proofs } from '../proofs/proofs.ts';
 import { hasCode } from '../errors/vault-error.ts';
@@ -152,12 +152,11 @@ export function createDevices({
   }: DeviceKey & DeviceLabel): Promise<void> {
     const keyring = await envelopes.openKeyring();
     const { masterKey } = keyring;
-    const present = { masterKey, generation: generationOf(keyring) };
     const { publicKey, privateKey } = await deriveDeviceKeyPair(deviceKey);
     wipe(privateKey);
     const json = {
       deviceId,
-      encryptedEnvelope: encodeBase64(await wrapMasterKey(deviceKey, present)),
+      encryptedEnvelope: encodeBase64(await wrapMasterKey(deviceKey, presentKeyOf(keyring))),
       encryptedInfo: await encryptDeviceInfo(
         { masterKey, deviceId },
         { name, platform, publicKey },

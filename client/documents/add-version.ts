@@ -16,7 +16,7 @@ import {
 import type { DocumentVersion } from './versions.ts';
 
 /** A share of all versions of a document, by its id and the recipient's. */
-export interface OutdatedShare {
+export interface DocumentShare {
   readonly id: string;
   readonly recipientId: string;
 }
@@ -24,12 +24,12 @@ export interface OutdatedShare {
 /** The outcome of making the shares of a document anew. */
 export interface RenewedShares {
   /** The new shares. */
-  readonly renewed: readonly OutdatedShare[];
+  readonly renewed: readonly DocumentShare[];
   /**
    * Shares whose recipients cannot open what comes next: the user has not confirmed their keys on
    * this device, or they have other keys now. Share with them again.
    */
-  readonly unconfirmed: readonly OutdatedShare[];
+  readonly unconfirmed: readonly DocumentShare[];
 }
 
 export interface AddVersionDependencies extends UploadDependencies, OpenDependencies {

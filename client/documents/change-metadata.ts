@@ -1,7 +1,7 @@
 import { ClientError } from '../errors/client-error.ts';
 import type { MasterKeys } from '../keys/master-keys.ts';
 import { VaultError } from '../errors/vault-error.ts';
-import type { NewMetadata, RevisedDocument } from './documents.ts';
+import type { Documents, NewMetadata, RevisedDocument } from './documents.ts';
 import { hashKeywords, normalizeKeywords } from './keywords.ts';
 import { encryptMetadata, type Metadata } from './metadata.ts';
 import { openDocument, stateOf, type OpenDependencies } from './open-document.ts';
@@ -46,19 +46,26 @@ export async function changeMetadata(
     keywords === undefined
       ? { encryptedMetadata }
       : { encryptedMetadata, keywordDeterministic: await hashKeywords(masterKey, keywords) };
-  const made = stateOf(changedPlace, encryptedMetadata);
+  const replaced = await replaceOrFind(documents, id, { request, etag: ifMatch ?? etag });
+  await memory.madeDocument(id, stateOf(changedPlace, encryptedMetadata));
+  return replaced;
+}
+
+/**
+ * Replaces the metadata. If an earlier attempt replaced it and the response to that attempt was
+ * lost, resolves with the document as it is.
+ */
+async function replaceOrFind(
+  documents: Documents,
+  id: string,
+  { request, etag }: { readonly request: NewMetadata; readonly etag: string },
+): Promise<RevisedDocument> {
   try {
-    const replaced = await documents.replaceMetadata(id, request, ifMatch ?? etag);
-    await memory.madeDocument(id, made);
-    return replaced;
+    return await documents.replaceMetadata(id, request, etag);
   } catch (error) {
     if (!(error instanceof VaultError) || error.status !== 412) throw error;
-    // The vault may have accepted an earlier attempt whose response was lost.
     const present = await documents.getRevised(id);
-    if (present.document.encryptedMetadata === encryptedMetadata) {
-      await memory.madeDocument(id, made);
-      return present;
-    }
+    if (present.document.encryptedMetadata === request.encryptedMetadata) return present;
     throw new ClientError('version_conflict', { cause: error });
   }
 }

@@ -92,8 +92,9 @@ export async function openKeyring(masterKey: Bytes, keyring: string): Promise<Ke
     const content = parseJson(opened);
     wipe(opened);
     const { earlierKeys, earlierIdentities, devices } = Content.parse(content);
-    if (generationOf({ earlierKeys }) !== readHeader(bytes).generation)
+    if (generationOf({ earlierKeys }) !== readHeader(bytes).generation) {
       throw new RangeError('The keyring is not of its generation.');
+    }
     const publicKeys = new Map(devices.map(({ deviceId, publicKey }) => [deviceId, publicKey]));
     return { earlierKeys, earlierIdentities, publicKeys };
   } catch {

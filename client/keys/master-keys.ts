@@ -24,6 +24,11 @@ export function generationOf({ earlierKeys = [] }: Pick<MasterKeys, 'earlierKeys
   return earlierKeys.length + 1;
 }
 
+/** Returns the present master key with its generation. */
+export function presentKeyOf(keys: MasterKeys): NumberedKey {
+  return { masterKey: keys.masterKey, generation: generationOf(keys) };
+}
+
 /** Returns all master keys, the present one first, since most data is encrypted under it. */
 export function listMasterKeys({ masterKey, earlierKeys = [] }: MasterKeys): readonly Bytes[] {
   return [masterKey, ...earlierKeys];

@@ -26,18 +26,16 @@ export async function deriveMemoryKey(masterKey: Bytes, generation: number): Pro
   return { generation, key: await deriveGcmKey(masterKey, memoryLabel) };
 }
 
-/** Encrypts a record. Pass `nonce` in tests with vectors only. */
 export async function sealRecord(
   { generation, key }: MemoryKey,
   changes: RememberedChanges,
-  nonce?: Bytes,
 ): Promise<Bytes> {
   const prefix = new Uint8Array(prefixBytes);
   const view = new DataView(prefix.buffer);
   view.setUint8(0, formatVersion);
   view.setUint32(1, generation);
   const text = utf8ToBytes(JSON.stringify(changes));
-  return concatBytes(prefix, await encryptGcm(key, text, prefix, nonce));
+  return concatBytes(prefix, await encryptGcm(key, text, prefix));
 }
 
 /**

@@ -152,7 +152,7 @@ export function createMemory({
         },
         async sawShare(id, share) {
           recollection.compareShare(id, share);
-          if (!recollection.hasShare(id)) await remember({ shares: { [id]: share } });
+          await remember({ shares: { [id]: share } });
         },
       };
     },

@@ -50,19 +50,21 @@ export function createRecollection() {
       throw new RolledBackError({ subject: 'share', id, remembered, shown: told });
     },
 
-    /** Returns whether a share is remembered. */
-    hasShare: (id: string) => shares.has(id),
-
     /**
-     * Takes changes up, except older states of documents. Returns those that change something, or
-     * undefined if none does.
+     * Takes changes up, except older states of documents and shares that are known. Returns those
+     * that change something, or undefined if none does.
      */
     change(given: Partial<RememberedChanges>): RememberedChanges | undefined {
-      const entries = Object.entries(given.documents ?? {})
+      const changed = Object.entries(given.documents ?? {})
         .map(([id, value]) => [id.toLowerCase(), value] as const)
         .filter(([id, value]) => isNews(documents.get(id)?.value, value));
-      const changedDocuments = Object.fromEntries(entries);
-      const changes = { people: {}, shares: {}, ...given, documents: changedDocuments };
+      const received = Object.entries(given.shares ?? {}).filter(([id]) => !shares.has(id));
+      const changes = {
+        people: {},
+        ...given,
+        documents: Object.fromEntries(changed),
+        shares: Object.fromEntries(received),
+      };
       const counted = [changes.documents, changes.people, changes.shares];
       const isEmpty = counted.every((values) => Object.keys(values).length === 0);
       if (isEmpty && given.vaultKeys === undefined) return undefined;

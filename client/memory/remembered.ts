@@ -36,16 +36,16 @@ const RememberedShare = z.object({
 export type RememberedShare = z.output<typeof RememberedShare>;
 
 /**
- * Values that changed, by what they are remembered of; null for a value that was forgotten. A
+ * Values that changed, by what they are remembered of; null for a document that was forgotten. A
  * record of the store holds one.
  */
 export const RememberedChanges = z.object({
   /** By the id of the document. */
   documents: z.record(z.string(), RememberedDocument.nullable()).default({}),
   /** By e-mail address or user id. */
-  people: z.record(z.string(), RememberedPerson.nullable()).default({}),
+  people: z.record(z.string(), RememberedPerson).default({}),
   /** By the id of a share that the user received. */
-  shares: z.record(z.string(), RememberedShare.nullable()).default({}),
+  shares: z.record(z.string(), RememberedShare).default({}),
   /** Fingerprints of the first audit keys that the vault showed. */
   vaultKeys: z.array(z.string()).optional(),
 });

@@ -8,7 +8,7 @@ import { ClientError } from '../errors/client-error.ts';
 import { WrappedKey } from '../crypto/key.ts';
 import type { Http } from '../http/http.ts';
 import { unwrapMasterKey } from '../keys/master-key-wrap.ts';
-import { generationOf, listMasterKeys } from '../keys/master-keys.ts';
+import { generationOf, listMasterKeys, presentKeyOf } from '../keys/master-keys.ts';
 import { storeEnvelope } from '../keys/store-envelope.ts';
 import { recoveryWords } from '../login/login-method.ts';
 import { findSalt } from '../login/login-proof.ts';
@@ -60,8 +60,7 @@ export function createRecovery(dependencies: AccountDependencies): Recovery {
     // requests makes the update fail.
     const version = await findVersion(load);
     const keys = await envelopes.openMasterKeys();
-    const present = { masterKey: keys.masterKey, generation: generationOf(keys) };
-    const credential = await createCredential(recoveryWords, words, present);
+    const credential = await createCredential(recoveryWords, words, presentKeyOf(keys));
     const { encryptedEnvelope, salt, verifier, envelopeKey } = credential;
     wipe(envelopeKey, ...listMasterKeys(keys));
     const json = { encryptedEnvelope, recoverySalt: salt, recoveryVerifier: verifier };

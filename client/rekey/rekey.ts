@@ -9,10 +9,9 @@ import { ClientError } from '../errors/client-error.ts';
 import { keyBytes } from '../crypto/key.ts';
 import type { Device, Devices } from '../devices/devices.ts';
 import { createRekeyKeyPair, wrapForDevice } from '../keys/device-key.ts';
-import type { OpenedKeyring } from '../keys/envelopes.ts';
 import type { KeyLook } from '../keys/key-look.ts';
-import { sealKeyring } from '../keys/keyring.ts';
-import { generationOf, type NumberedKey } from '../keys/master-keys.ts';
+import { sealKeyring, type Keyring } from '../keys/keyring.ts';
+import { generationOf, listMasterKeys, type NumberedKey } from '../keys/master-keys.ts';
 import { passwordMethod, recoveryWords } from '../login/login-method.ts';
 import { compareRecoveryWords, createRecoveryWords } from '../recovery/recovery-words.ts';
 import { wrapIdentity, type Identities } from '../identity/identities.ts';
@@ -101,25 +100,23 @@ async function rekey(
   const keyring = await envelopes.openKeyring();
   const look = dependencies.lookAtKeys();
   const proof = { reauthToken };
+  const earlierKeys = listMasterKeys(keyring);
   const earlierIdentities = await identities.openAll();
   const masterKey = randomBytes(keyBytes);
-  const made = { masterKey, generation: generationOf(keyring) + 1 };
-  const rekeyed = await wrapAnew(
-    made,
-    { ...keyring, earlierIdentities },
-    { words, kept: present.kept },
-  );
-  const credential = await createCredential(passwordMethod, newPassword, made);
-  for (const { deviceId } of present.revoked) await devices.revoke(deviceId, { proof });
+  const made = { masterKey, generation: generationOf({ earlierKeys }) };
   try {
+    const before = { earlierKeys, earlierIdentities };
+    const rekeyed = await wrapAnew(made, before, { words, kept: present.kept });
+    const credential = await createCredential(passwordMethod, newPassword, made);
+    for (const { deviceId } of present.revoked) await devices.revoke(deviceId, { proof });
     await replaceCredentials(dependencies, { credential, reauthToken }, rekeyed);
+    await look.sawMasterKeys({ masterKey, earlierKeys }, 'password');
   } catch (cause) {
     if (!hasCode(cause, 'rekey_incomplete')) throw cause;
     throw new ClientError('devices_changed', { cause });
+  } finally {
+    wipe(masterKey, ...earlierKeys);
   }
-  const earlierKeys = [keyring.masterKey, ...keyring.earlierKeys];
-  await look.sawMasterKeys({ masterKey, earlierKeys }, 'password');
-  wipe(masterKey, ...earlierKeys);
 }
 
 async function planDevices(
@@ -149,7 +146,7 @@ function idsOf(devices: readonly Device[]): string {
  */
 async function wrapAnew(
   made: NumberedKey,
-  before: Pick<OpenedKeyring, 'masterKey' | 'earlierKeys' | 'earlierIdentities'>,
+  { earlierKeys, earlierIdentities }: Pick<Keyring, 'earlierKeys' | 'earlierIdentities'>,
   { words, kept }: Pick<Plan, 'words' | 'kept'>,
 ): Promise<Rekeyed> {
   const recovery = await createCredential(recoveryWords, words, made);
@@ -164,8 +161,6 @@ async function wrapAnew(
     devices.push({ deviceId, encryptedEnvelope: encodeBase64(envelope) });
   }
   wipe(rekeyPair.privateKey);
-  const earlierKeys = [before.masterKey, ...before.earlierKeys];
-  const { earlierIdentities } = before;
   const { masterKey } = made;
   const keys = { masterKey, rekeyKey: rekeyPair.publicKey };
   return {

@@ -9,7 +9,7 @@ import { wrapIdentity } from '../../client/identity/identities.ts';
 import { createIdentity, fingerprintOf } from '../../client/identity/identity.ts';
 import { collect } from '../support/client/collect.ts';
 import { sourceOf, storeBytes, toolsOf } from '../support/client/stored.ts';
-import { assertCaught, createVictim, type Victim } from './liar.ts';
+import { assertCaught, createVictim, rekey, type Victim } from './liar.ts';
 
 const test = anyTest as TestFn<{ readonly victim: Victim }>;
 
@@ -18,12 +18,6 @@ const oneDocument = /^GET .*\/documents\/[^/]+$/;
 test.beforeEach(async (t) => {
   t.context = { victim: await createVictim() };
 });
-
-async function rekey({ session, credentials: { password } }: Victim) {
-  const draft = await session.draftRekey({ password, keepPassword: true });
-  await draft.confirm(draft.words);
-  return session.envelopes.openMasterKeys();
-}
 
 test('a version that a recipient of the document makes, to its owner', async (t) => {
   const { victim } = t.context;

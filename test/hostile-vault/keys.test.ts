@@ -11,10 +11,9 @@ import {
   type DeviceKey,
 } from '../../client/keys/device-key.ts';
 import { sealKeyring } from '../../client/keys/keyring.ts';
-import type { MemoryStore } from '../../client/memory/memory-store.ts';
 import type { VaultSession } from '../../client/session.ts';
 import { createTestMemory } from '../support/client/memory-store.ts';
-import { createVictim, type Victim } from './liar.ts';
+import { createVictim, logInWith, rekey, type Victim } from './liar.ts';
 
 const test = anyTest as TestFn<{ readonly victim: Victim }>;
 
@@ -24,14 +23,6 @@ const deviceEnvelope = /^GET .*\/device-envelope\/[^/]+$/;
 test.beforeEach(async (t) => {
   t.context = { victim: await createVictim() };
 });
-
-const logInWith = ({ client, credentials }: Victim, memory: MemoryStore) =>
-  client.login({ ...credentials, memory });
-
-async function rekey({ session, credentials: { password } }: Victim): Promise<void> {
-  const draft = await session.draftRekey({ password, keepPassword: true });
-  await draft.confirm(draft.words);
-}
 
 /** Adds a device and returns its key, and what it remembers of the vault. */
 async function addDevice(victim: Victim) {

@@ -1,8 +1,11 @@
 import type { ExecutionContext } from 'ava';
+import type { MasterKeys } from '../../client/keys/master-keys.ts';
+import type { MemoryStore } from '../../client/memory/memory-store.ts';
+import type { VaultSession } from '../../client/session.ts';
 import type { VaultClient, VaultClientOptions } from '../../client/vault.ts';
 import { pathOf } from '../support/client/recording-fetch.ts';
 import type { OpenAccount } from '../../client/demo/steps/account.ts';
-import { toolsOf } from '../support/client/stored.ts';
+import { storeBytes, toolsOf } from '../support/client/stored.ts';
 import { connect, createUser } from '../support/client/user.ts';
 import { sharedVault } from '../support/vault/shared-vault.ts';
 
@@ -61,4 +64,29 @@ export async function assertCaught(
   code: string,
 ): Promise<void> {
   await t.throwsAsync(work, { name: 'ClientError', code });
+}
+
+/** Logs in again on a device that remembers what is in the store. */
+export function logInWith(
+  { client, credentials }: Victim,
+  memory: MemoryStore,
+): Promise<VaultSession> {
+  return client.login({ ...credentials, memory });
+}
+
+/** Makes a new master key in the victim's session and resolves with all master keys. */
+export async function rekey({ session, credentials }: Victim): Promise<MasterKeys> {
+  const { password } = credentials;
+  const draft = await session.draftRekey({ password, keepPassword: true });
+  await draft.confirm(draft.words);
+  return session.envelopes.openMasterKeys();
+}
+
+/** Stores a document of a friend, who shares it with the victim. */
+export async function receiveShare(victim: Victim, friend: Victim, name: string) {
+  const { document } = await storeBytes(friend, 10, { name });
+  const expected = await victim.session.enableSharing();
+  const { email } = victim.credentials;
+  const share = await friend.session.shareDocument(document.id, email, expected);
+  return { document, share };
 }

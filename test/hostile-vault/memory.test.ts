@@ -8,14 +8,13 @@ import { encodeBase64 } from '../../client/bytes/base64.ts';
 import type { Document } from '../../client/documents/documents.ts';
 import { IdentityError } from '../../client/identity/identity-error.ts';
 import { createIdentity, fingerprintOf } from '../../client/identity/identity.ts';
-import type { MemoryStore } from '../../client/memory/memory-store.ts';
 import { RolledBackError } from '../../client/memory/rolled-back-error.ts';
 import { SealError } from '../../client/proofs/seal.ts';
 import type { VaultSession } from '../../client/session.ts';
 import { gather } from '../support/client/collect.ts';
 import { createTestMemory } from '../support/client/memory-store.ts';
 import { sourceOf, storeBytes, toolsOf } from '../support/client/stored.ts';
-import { assertCaught, createVictim, type Victim } from './liar.ts';
+import { assertCaught, createVictim, logInWith, receiveShare, type Victim } from './liar.ts';
 
 const test = anyTest as TestFn<{ readonly victim: Victim }>;
 
@@ -25,10 +24,6 @@ test.before(async (t) => {
   t.context = { victim: await createVictim() };
 });
 test.afterEach.always((t) => t.context.victim.tellTruth());
-
-/** Logs in again on a device that remembers what is in the store. */
-const logInWith = ({ client, credentials }: Victim, memory: MemoryStore) =>
-  client.login({ ...credentials, memory });
 
 async function open(session: VaultSession, id: string) {
   const keys = await session.envelopes.openMasterKeys();
@@ -203,13 +198,7 @@ test.serial('a share in the name of a person whose keys were confirmed', async (
   const { victim } = t.context;
   const friend = await createVictim();
   const { fingerprint } = await friend.session.enableSharing();
-  const { document } = await storeBytes(friend, 10, { name: 'one' });
-  const { email } = victim.credentials;
-  const share = await friend.session.shareDocument(
-    document.id,
-    email,
-    await victim.session.enableSharing(),
-  );
+  const { share } = await receiveShare(victim, friend, 'one');
   const device = createTestMemory();
   const session = await logInWith(victim, device);
   await session.openShared(share.id, { sharer: fingerprint });
@@ -222,13 +211,7 @@ test.serial('a share in the name of a person whose keys were confirmed', async (
 test.serial('a received document in an earlier version than was seen', async (t) => {
   const { victim } = t.context;
   const friend = await createVictim();
-  const { document } = await storeBytes(friend, 10, { name: 'one' });
-  const { email } = victim.credentials;
-  const share = await friend.session.shareDocument(
-    document.id,
-    email,
-    await victim.session.enableSharing(),
-  );
+  const { document, share } = await receiveShare(victim, friend, 'one');
   const { id } = document;
   const { masterKey, tools } = friend;
   await addVersion(tools, { id, masterKey, source: sourceOf(new Uint8Array(20)) });
@@ -241,13 +224,8 @@ test.serial('a received document in an earlier version than was seen', async (t)
 test.serial('another shared document under the id of a share', async (t) => {
   const { victim } = t.context;
   const friend = await createVictim();
-  const { email } = victim.credentials;
-  const shareOne = async (name: string) => {
-    const { document } = await storeBytes(friend, 10, { name });
-    const expected = await victim.session.enableSharing();
-    return friend.session.shareDocument(document.id, email, expected);
-  };
-  const [one, other] = [await shareOne('one'), await shareOne('other')];
+  const { share: one } = await receiveShare(victim, friend, 'one');
+  const { share: other } = await receiveShare(victim, friend, 'other');
   const device = createTestMemory();
   await gather((await logInWith(victim, device)).listShared());
   victim.lie(/^GET .*\/shared$/, (body) =>
