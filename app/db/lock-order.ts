@@ -21,6 +21,7 @@ const lockOrder = [
   'share recipient',
   'sharing key',
   'sender blocks',
+  'memory',
   'upload session',
   'sync request',
   'sync object',

@@ -30,6 +30,7 @@ import { Migration0033Encryption } from './migrations/0033-encryption.ts';
 import { Migration0034DocumentIds } from './migrations/0034-document-ids.ts';
 import { Migration0035Identities } from './migrations/0035-identities.ts';
 import { Migration0036ContentCommitments } from './migrations/0036-content-commitments.ts';
+import { Migration0037MemoryRecords } from './migrations/0037-memory-records.ts';
 import { entities } from './schema.ts';
 
 /**
@@ -64,6 +65,7 @@ const migrations: readonly ConcreteMigration[] = [
   Migration0034DocumentIds,
   Migration0035Identities,
   Migration0036ContentCommitments,
+  Migration0037MemoryRecords,
 ];
 
 /** An arbitrary key of the advisory lock that lets only one process migrate at a time. */

@@ -11,7 +11,7 @@ import {
   RestoreAcceptance,
 } from './tables/audit.ts';
 import { Identity, KnownAddress, LoginSession, RefreshToken } from './tables/auth.ts';
-import { Device, SessionDevice } from './tables/devices.ts';
+import { Device, MemoryRecord, SessionDevice } from './tables/devices.ts';
 import { Document, DocumentKeyword, DocumentVersion, RemovedDocument } from './tables/documents.ts';
 import { KeyEnvelope, ReplacedKey } from './tables/envelopes.ts';
 import { IdempotencyKey } from './tables/idempotency.ts';
@@ -44,6 +44,7 @@ export const entities = [
   KnownAddress,
   LoginSession,
   MaintenanceLock,
+  MemoryRecord,
   OutboxMessage,
   PurgeRun,
   RefreshToken,

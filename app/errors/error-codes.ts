@@ -179,6 +179,7 @@ const kinds = {
     409,
     'The X-Sync-Request-Id was used for another request; send a new id.',
   ),
+  memory_conflict: kind(409, 'The writer has this number or a higher one; read its records again.'),
   envelope_exists: kind(409, 'The envelope already exists; use or replace the existing envelope.'),
   share_exists: kind(
     409,

@@ -37,6 +37,7 @@ export const fates = {
   session_devices: keys,
   key_envelopes: keys,
   replaced_keys: keys,
+  memory_records: keys,
   sender_blocks: data,
   sync_counters: data,
   sync_objects: data,

@@ -88,6 +88,11 @@ export function selectDevice(tx: Tx, { userId, tenantId }: Owner, deviceId: stri
     .where('device_id', '=', deviceId);
 }
 
+/** Resolves with whether an id is that of a device of the user, revoked or not. */
+export async function isDeviceOf(tx: Tx, owner: Owner, id: string): Promise<boolean> {
+  return (await selectDevice(tx, owner, id).executeTakeFirst()) !== undefined;
+}
+
 /**
  * Locks the rows of a user's active devices for the rest of `tx`, so that no active device is
  * revoked or changed meanwhile. Resolves with the device ids.

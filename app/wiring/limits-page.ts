@@ -11,6 +11,8 @@ import type { Route } from '../http/routing/route.ts';
 import { standardLimits } from '../plans/plan.ts';
 import { maxReplacedKeys } from '../replaced-keys/rows/replaced-keys.ts';
 import { maxOpenSessions } from '../sessions/kept-sessions.ts';
+import { maxRecords } from '../memory/memory-records.ts';
+import { maxRecordBytes } from '../memory/schema.ts';
 import { maxBlocks } from '../sharing/blocks/blocks.ts';
 import { feedsPerUser } from '../sync/feed/slots.ts';
 import { hashesPerUser } from '../uploads/completion/file-hashes.ts';
@@ -40,6 +42,7 @@ export function describeLimits(routes: readonly Route[]): string {
         ['active devices', maxDevices],
         ['open login sessions; a further login ends the one used longest ago', maxOpenSessions],
         ['blocked senders', maxBlocks],
+        [`records of what clients remember, of up to ${maxRecordBytes} bytes`, maxRecords],
         ['replaced keys that can be restored, for 30 days', maxReplacedKeys],
       ],
     ),

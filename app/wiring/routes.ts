@@ -24,6 +24,7 @@ import { maintenanceRoutes } from '../maintenance/routes.ts';
 import { replacedKeyRoutes } from '../replaced-keys/routes.ts';
 import { registrationRoutes } from '../registration/routes.ts';
 import { sessionRoutes } from '../sessions/routes.ts';
+import { memoryRoutes } from '../memory/routes.ts';
 import { senderBlockRoutes } from '../sharing/blocks/routes.ts';
 import { identityRoutes } from '../identities/routes.ts';
 import { sharingRoutes } from '../sharing/routes.ts';
@@ -60,6 +61,7 @@ const routes: readonly Route<Services>[] = [
   ...deviceRoutes,
   ...identityRoutes,
   ...replacedKeyRoutes,
+  ...memoryRoutes,
   // Before syncRoutes, which would take `events` in `/v1/sync/events` for an id.
   ...feedRoutes,
   ...syncRoutes,

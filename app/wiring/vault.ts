@@ -19,6 +19,7 @@ import { createIdempotencyKeys } from '../idempotency/kept-responses.ts';
 import type { JsonBodies } from '../http/bodies/json-body.ts';
 import type { Outbox } from '../outbox/outbox.ts';
 import { createReplacedKeys } from '../replaced-keys/replaced-keys.ts';
+import { createMemoryRecords } from '../memory/memory-records.ts';
 import { createSenderBlocks } from '../sharing/blocks/blocks.ts';
 import { createIdentities } from '../identities/identities.ts';
 import { createRecipients } from '../sharing/recipients.ts';
@@ -94,6 +95,7 @@ export function createVault(config: Config, options: VaultOptions) {
       jsonBodies: options.jsonBodies,
     }),
     idempotencyKeys: createIdempotencyKeys({ db }),
+    memoryRecords: createMemoryRecords({ db, act, deviceGuard }),
     parts,
     recipients,
     replacedKeys: createReplacedKeys({ issuer, db, cipher, act, clock }),

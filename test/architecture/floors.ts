@@ -40,6 +40,7 @@ export const floors: readonly Floor[] = [
     name: 'features',
     folders: [
       'app/replaced-keys',
+      'app/memory',
       'app/sharing',
       'app/sharing/blocks',
       'app/documents/form-upload',

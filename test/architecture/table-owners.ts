@@ -31,6 +31,7 @@ export const tableOwners: TableOwners = {
   known_addresses: ['app/auth'],
   login_sessions: ['app/sessions'],
   maintenance_locks: ['app/maintenance'],
+  memory_records: ['app/memory'],
   outbox: ['app/outbox'],
   purge_runs: ['app/lifecycle'],
   refresh_tokens: ['app/sessions'],

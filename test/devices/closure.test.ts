@@ -48,6 +48,8 @@ async function shareSomething(userId: string, deviceId: string): Promise<void> {
      select $1, 'default', $2, 'MASTER', 1, '', now() where $2::uuid <> $3::uuid`,
     `sender_blocks (user_id, tenant_id, sender_id)
      select $1, 'default', $2 where $2::uuid <> $3::uuid`,
+    `memory_records (user_id, tenant_id, writer, number, record)
+     select $1, 'default', $2, 1, '' where $2::uuid <> $3::uuid`,
     `sync_requests (user_id, tenant_id, request_id, digest, answer, expires_at)
      select $1, 'default', $2, '', '{}', now() where $2::uuid <> $3::uuid`,
   ];

@@ -42,4 +42,15 @@ export const keyEvents = {
     data: z.strictObject({ fingerprint: Text, version: Count }),
     note: 'a key pair that had been replaced is in force again',
   },
+  'memory.recorded': {
+    resource: 'memory',
+    actor: theUser,
+    data: z.strictObject({ number: Count }),
+    note: 'a client told the others what it saw of the vault',
+  },
+  'memory.removed': {
+    resource: 'memory',
+    actor: theUser,
+    data: z.strictObject({ records: Count }),
+  },
 } as const satisfies Record<string, EventKind>;

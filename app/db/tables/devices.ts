@@ -57,3 +57,27 @@ export const SessionDevice = defineEntity({
   indexes: [{ name: 'session_devices_created', properties: ['createdAt'] }],
   uniques: [{ name: 'session_devices_sid', properties: ['userId', 'tenantId', 'issuer', 'sid'] }],
 });
+
+/** A record with which one of a user's clients tells the others what it saw of the vault. */
+export const MemoryRecord = defineEntity({
+  name: 'MemoryRecord',
+  tableName: 'memory_records',
+  rowLevelSecurity: 'force',
+  policies: ownedByUser('memory_records'),
+  indexes: [{ name: 'memory_records_owner', properties: ['userId', 'tenantId', 'position'] }],
+  uniques: [
+    { name: 'memory_records_number', properties: ['userId', 'tenantId', 'writer', 'number'] },
+  ],
+  properties: {
+    /** The place among all records, in the order in which those of one user were stored. */
+    position: p.bigint('number').primary().autoincrement().generated('by default as identity'),
+    ...owner(),
+    /** Id of a device of the user, or a random id. */
+    writer: p.uuid(),
+    /** The place among the records of the writer, from 1. */
+    number: p.integer(),
+    /** Encrypted by the client, in base64. */
+    record: p.text(),
+    createdAt: createdAt(),
+  },
+});

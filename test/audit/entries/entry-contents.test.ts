@@ -166,14 +166,14 @@ test('no entry contains an e-mail address or a secret; its fields are documented
 });
 
 /**
- * Actions that are tested elsewhere: those of operators, CronJobs and expiry, of devices, and of
- * synchronisation.
+ * Actions that are tested elsewhere: those of operators, CronJobs and expiry, of devices, of what
+ * they remember, and of synchronisation.
  */
 const elsewhere = new RegExp(
   `^(${[
     String.raw`auth\.token_issued`,
     String.raw`credentials\.changed`,
-    String.raw`(device|sync)\.\w+`,
+    String.raw`(device|memory|sync)\.\w+`,
     String.raw`envelope\.(replaced|removed)`,
     String.raw`account\.(granted|revoked|purged)`,
     String.raw`encryption_key\.\w+`,

@@ -69,6 +69,7 @@ async function idsOf({ userId, tenantId }: Tenant): Promise<Readonly<Record<stri
     '/shares/:shareId': await one('id', 'document_shares where true'),
     '/shared/:shareId': await one('id', 'document_shares where true'),
     '/blocked-senders/:senderId': await one('sender_id', 'sender_blocks where true'),
+    '/records/:writer': await one('writer', 'memory_records where true'),
     '/replaced/:id': await one('id', 'replaced_keys where true'),
     '/uploads/:sessionId': await one('id', "upload_sessions where status = 'IN_PROGRESS'"),
     '/device-envelope/:deviceId': await one('device_id', 'devices where true'),

@@ -105,6 +105,12 @@ export const expectations: Readonly<Record<string, Expectation>> = {
   'DELETE /v1/uploads/:sessionId': named('upload'),
 
   'POST /v1/documents/share-key': listed({ json: { recipientEmail: 'ada@example.org' } }),
+  'GET /v1/memory/records': listed(),
+  'POST /v1/memory/records': listed({
+    json: { writer: randomUUID(), number: 1, record: randomBytes(9).toString('base64') },
+  }),
+  'DELETE /v1/memory/records/:writer': named('memory'),
+
   'GET /v1/documents/shared': listed(),
   'DELETE /v1/documents/shared/:shareId': named('share'),
   'GET /v1/documents/shared/blocked-senders': listed(),

@@ -29,6 +29,7 @@ export type Resource =
   | 'completed'
   | 'file'
   | 'device'
+  | 'memory'
   | 'spareDevice'
   | 'object'
   | 'replaced'
@@ -145,13 +146,15 @@ async function storeKeys(vault: Vault, api: Api) {
   for (const deviceId of [device, spareDevice]) {
     await post(api, `${keys}/device-envelope`, { deviceId, encryptedEnvelope: anyEnvelope() });
   }
+  const memory = randomUUID();
+  await post(api, '/v1/memory/records', { writer: memory, number: 1, record: anyEnvelope() });
   const proof = await proofHeader(vault, api.caller);
   for (const headers of [{}, { ...proof, 'If-Match': '"1"' }]) {
     expect(await api.send('PUT', `${keys}/sharing`, { json: newSharingKey(), headers }));
   }
   const { body } = await api.send('GET', `${keys}/replaced`);
   const [replaced] = body as unknown as { readonly id: string }[];
-  return { device, spareDevice, replaced: replaced?.id ?? '' };
+  return { device, spareDevice, memory, replaced: replaced?.id ?? '' };
 }
 
 async function storeObject(sql: Sql, { caller }: Api): Promise<string> {
@@ -188,6 +191,7 @@ const ownedTables = [
   'documents',
   'key_envelopes',
   'login_sessions',
+  'memory_records',
   'replaced_keys',
   'sharing_keys',
   'sync_objects',

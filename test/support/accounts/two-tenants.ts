@@ -44,6 +44,8 @@ export async function createTenant(vault: Vault, tenantId: string): Promise<Tena
 async function storeOfDevices(service: Client, { userId, tenantId }: Tenant): Promise<void> {
   const inserts = [
     `sender_blocks (user_id, tenant_id, sender_id) values ($1, $2, gen_random_uuid())`,
+    `memory_records (user_id, tenant_id, writer, number, record)
+     values ($1, $2, gen_random_uuid(), 1, '')`,
     `session_devices (user_id, tenant_id, id, issuer, sid, device_id)
      values ($1, $2, gen_random_uuid(), 'https://issuer.test', 'a', gen_random_uuid())`,
     `replaced_keys (user_id, tenant_id, id, kind, version, wrapped_key, replaced_at)
