@@ -7,6 +7,8 @@ import { certifyDocument, type Seal } from './documents/certify-document.ts';
 import { createDocuments, type Document, type Documents } from './documents/documents.ts';
 import { storeDocument, type StoreDocumentOptions } from './documents/store-document.ts';
 import type { Bytes } from './bytes/bytes.ts';
+import { ClientError } from './errors/client-error.ts';
+import { VaultError } from './errors/vault-error.ts';
 import type { CreateFileHash } from './files/hash.ts';
 import type { Http } from './http/http.ts';
 import { createIdentities } from './identity/identities.ts';
@@ -14,7 +16,10 @@ import type { RetryPolicy } from './http/retry.ts';
 import { createEnvelopes, type Envelopes } from './keys/envelopes.ts';
 import { holdKey } from './keys/held-key.ts';
 import { createReplacedKeys, type ReplacedKeys } from './keys/replaced-keys.ts';
-import { createMemory, type Memory } from './memory/memory.ts';
+import { createMemory } from './memory/create-memory.ts';
+import { createMemoryExchange } from './memory/exchange/exchange.ts';
+import { createRecords } from './memory/exchange/records.ts';
+import type { Memory } from './memory/memory.ts';
 import type { MemoryStore } from './memory/memory-store.ts';
 import { createProofs, type Proofs } from './proofs/proofs.ts';
 import type { TrustedKeys } from './proofs/trusted-keys.ts';
@@ -124,7 +129,15 @@ export function createSession({
 }): VaultSession {
   const sessions = createLoginSessions({ http, tokens });
   const uploads = createUploads({ http });
-  const memory = createMemory({ store: memoryStore, openKeys: () => stored.openKeyring() });
+  const memory = createMemory({
+    store: memoryStore,
+    openKeys: () => stored.openKeyring(),
+    exchange: createMemoryExchange({
+      records: createRecords(http),
+      openIdentity: () => identities.open(),
+      deviceId: () => devices.current(),
+    }),
+  });
   const documents = rememberRemovals(createDocuments({ http }), memory);
   const proofs = createProofs({ http });
   const held = holdKey(passwordKey);
@@ -142,7 +155,7 @@ export function createSession({
     },
   };
   const account = { http, retry, envelopes, passwordKey: held, email };
-  const devices = createDevices({ http, envelopes, proofs, deviceId });
+  const devices = rememberRevocations(createDevices({ http, envelopes, proofs, deviceId }), memory);
   return {
     ...createSharing({ http, documents, memory, identities, openMasterKeys }),
     ...createBlockedSenders({ http }),
@@ -164,6 +177,7 @@ export function createSession({
     listSessions: (options) => sessions.list(options),
     revokeSession: (id) => sessions.revoke(id),
     async logout() {
+      if (memory.isOpen() && devices.current() !== undefined) await tellOthers(memory);
       await sessions.logout();
       held.forget();
     },
@@ -189,4 +203,29 @@ function rememberRemovals(documents: Documents, memory: Memory): Documents {
       await memory.removedDocument(id);
     },
   };
+}
+
+/** Returns the devices, with each revocation by the user remembered and told to the others. */
+function rememberRevocations(devices: Devices, memory: Memory): Devices {
+  return {
+    ...devices,
+    async revoke(deviceId, options) {
+      await devices.revoke(deviceId, options);
+      if (devices.current() === deviceId.toLowerCase()) return;
+      await memory.revokedDevice(deviceId);
+      await tellOthers(memory);
+    },
+  };
+}
+
+/**
+ * Tells the user's other devices what this one has seen. What cannot be told now is told the next
+ * time, if a store remembers it.
+ */
+async function tellOthers(memory: Memory): Promise<void> {
+  try {
+    await memory.exchange();
+  } catch (error) {
+    if (!(error instanceof ClientError) && !(error instanceof VaultError)) throw error;
+  }
 }

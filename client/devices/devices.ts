@@ -66,6 +66,8 @@ export interface Devices {
    * device_blacklisted or 429 quota_exceeded.
    */
   add(device: DeviceKey & DeviceLabel): Promise<void>;
+  /** Returns the id of the device that the login session is bound to; undefined if it is not. */
+  current(): string | undefined;
   /**
    * Lists the devices that were not revoked, in the order of their ids. Throws what
    * `Envelopes.openKeyring` throws.
@@ -175,6 +177,7 @@ export function createDevices({
   }
 
   return {
+    current: () => boundTo,
     list,
     add,
 

@@ -10,7 +10,8 @@ import {
   type MemoryKey,
 } from './memory-record.ts';
 import type { MemoryStore } from './memory-store.ts';
-import type { RememberedChanges } from './remembered.ts';
+import { applyTo, changesIn, createLayer } from './layer.ts';
+import type { StoredChanges } from './remembered.ts';
 import { RolledBackError } from './rolled-back-error.ts';
 
 /** Number of records after which all are replaced by one. */
@@ -28,7 +29,7 @@ export type Journal = Awaited<ReturnType<typeof openJournal>>;
 export async function openJournal(
   store: MemoryStore,
   keys: MasterKeys,
-  summary: () => RememberedChanges,
+  summary: () => StoredChanges,
 ) {
   const records = await store.load();
   const contents = await openAll(keys, records);
@@ -38,7 +39,7 @@ export async function openJournal(
   /** Whether the next write replaces all records: none is there, or a rekey came after them. */
   let isStale = records.length === 0 || !records.every(isPresent);
   /** Changes that no write has taken up yet. */
-  let waiting: RememberedChanges[] = [];
+  let waiting: StoredChanges[] = [];
   const inTurn = createTurns();
 
   async function write(): Promise<void> {
@@ -67,7 +68,7 @@ export async function openJournal(
     isOutdated: records.length > 0 && !records.some(isPresent),
 
     /** Resolves once changes are durable. Concurrent calls share a record. */
-    async append(changes: RememberedChanges): Promise<void> {
+    async append(changes: StoredChanges): Promise<void> {
       waiting.push(changes);
       await inTurn(write);
     },
@@ -87,10 +88,10 @@ export async function openJournal(
 async function openAll(
   keys: MasterKeys,
   records: readonly Bytes[],
-): Promise<readonly RememberedChanges[]> {
+): Promise<readonly StoredChanges[]> {
   const present = generationOf(keys);
   const byGeneration = new Map<number, MemoryKey>();
-  const contents: RememberedChanges[] = [];
+  const contents: StoredChanges[] = [];
   for (const record of records) {
     const generation = writtenUnder(record);
     if (generation > present) throw keyRolledBack(generation, present);
@@ -103,11 +104,7 @@ async function openAll(
 }
 
 /** Opens a record. If an earlier one could be opened, the store is the user's and damaged. */
-async function openNext(
-  key: MemoryKey,
-  record: Bytes,
-  isOfUser: boolean,
-): Promise<RememberedChanges> {
+async function openNext(key: MemoryKey, record: Bytes, isOfUser: boolean): Promise<StoredChanges> {
   try {
     return await openRecord(key, record);
   } catch (cause) {
@@ -130,12 +127,23 @@ export function keyRolledBack(remembered: number, shown: number): RolledBackErro
 }
 
 /** Returns all changes as one. Later ones win. */
-function joined(changes: readonly RememberedChanges[]): RememberedChanges {
-  const vaultKeys = changes.findLast((each) => each.vaultKeys !== undefined)?.vaultKeys;
+function joined(changes: readonly StoredChanges[]): StoredChanges {
+  const seen = createLayer();
+  const told = new Map<string, ReturnType<typeof createLayer>>();
+  for (const each of changes) {
+    applyTo(seen, each);
+    for (const [writer, values] of Object.entries(each.told)) {
+      const layer = told.get(writer) ?? createLayer();
+      told.set(writer, layer);
+      applyTo(layer, values);
+    }
+  }
+  const exchanged = changes.findLast((each) => each.exchanged !== undefined)?.exchanged;
+  const untold = changes.findLast((each) => each.untold !== undefined)?.untold;
   return {
-    documents: Object.assign({}, ...changes.map(({ documents }) => documents)),
-    people: Object.assign({}, ...changes.map(({ people }) => people)),
-    shares: Object.assign({}, ...changes.map(({ shares }) => shares)),
-    ...(vaultKeys !== undefined && { vaultKeys }),
+    ...changesIn(seen),
+    told: Object.fromEntries(Array.from(told, ([writer, layer]) => [writer, changesIn(layer)])),
+    ...(exchanged !== undefined && { exchanged }),
+    ...(untold !== undefined && { untold }),
   };
 }

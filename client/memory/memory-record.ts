@@ -10,7 +10,7 @@ import {
   type GcmKey,
 } from '../crypto/aes-gcm.ts';
 import { ClientError } from '../errors/client-error.ts';
-import { RememberedChanges } from './remembered.ts';
+import { StoredChanges } from './remembered.ts';
 
 const memoryLabel = 'Service_Memory_v1';
 const formatVersion = 1;
@@ -28,7 +28,7 @@ export async function deriveMemoryKey(masterKey: Bytes, generation: number): Pro
 
 export async function sealRecord(
   { generation, key }: MemoryKey,
-  changes: RememberedChanges,
+  changes: StoredChanges,
 ): Promise<Bytes> {
   const prefix = new Uint8Array(prefixBytes);
   const view = new DataView(prefix.buffer);
@@ -54,7 +54,7 @@ export function writtenUnder(record: Bytes): number {
  * Decrypts a record. Throws store_of_another_user for a wrong key, and store_damaged if the content
  * is not as it should be.
  */
-export async function openRecord({ key }: MemoryKey, record: Bytes): Promise<RememberedChanges> {
+export async function openRecord({ key }: MemoryKey, record: Bytes): Promise<StoredChanges> {
   const prefix = record.slice(0, prefixBytes);
   const opened = await decryptGcm(key, record.slice(prefixBytes), prefix).catch(
     (cause: unknown) => {
@@ -62,7 +62,7 @@ export async function openRecord({ key }: MemoryKey, record: Bytes): Promise<Rem
     },
   );
   try {
-    return RememberedChanges.parse(parseJson(opened));
+    return StoredChanges.parse(parseJson(opened));
   } catch (cause) {
     throw new ClientError('store_damaged', { cause });
   }

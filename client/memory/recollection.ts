@@ -1,34 +1,98 @@
+import { describeDocument, isNewer, isRolledBack } from './document-order.ts';
+import { applyTo, changesIn, createLayer, type Layer } from './layer.ts';
 import {
-  isRolledBack,
+  changesOf,
   type DocumentState,
+  type Exchanged,
+  kinds,
   type RememberedChanges,
   type RememberedDocument,
   type RememberedPerson,
   type RememberedShare,
+  type StoredChanges,
+  type Untold,
 } from './remembered.ts';
 import { RolledBackError } from './rolled-back-error.ts';
 
+/** A value that counts, and the device that told it; undefined if this device saw it. */
+interface Known<T> {
+  readonly value: T;
+  readonly toldBy?: string;
+}
+
+export type Recollection = ReturnType<typeof createRecollection>;
+
 /** Creates what is remembered, as it is held while the memory is open. */
 export function createRecollection() {
-  /** The documents, and the moment at which each was remembered. */
-  const documents = new Map<string, { value: RememberedDocument; at: number }>();
-  const people = new Map<string, RememberedPerson>();
-  const shares = new Map<string, RememberedShare>();
-  let vaultKeys: readonly string[] | undefined;
+  let own = createLayer();
+  /** The values that each other device told. */
+  const told = new Map<string, Layer>();
+  /** The moments at which the values of documents came. */
+  const moments = new Map<string, number>();
+  let untold = createUntold();
+  let exchanged: Exchanged | undefined;
   let moment = 0;
 
-  function apply(changes: RememberedChanges): void {
+  function apply({ told: others = {}, ...changes }: Partial<StoredChanges>): void {
     moment += 1;
-    put(documents, changes.documents, (value) => ({ value, at: moment }));
-    put(people, changes.people, (value) => value);
-    put(shares, changes.shares, (value) => value);
-    vaultKeys = changes.vaultKeys ?? vaultKeys;
+    if (changes.untold !== undefined) untold = createUntold(changes.untold);
+    exchanged = changes.exchanged ?? exchanged;
+    const seen = changesOf(changes);
+    applyTo(own, seen);
+    for (const kind of kinds) {
+      for (const name of Object.keys(seen[kind])) untold[kind].add(name);
+    }
+    for (const [writer, values] of Object.entries(others)) {
+      const layer = told.get(writer) ?? createLayer();
+      told.set(writer, layer);
+      applyTo(layer, values);
+    }
+    for (const { documents } of [seen, ...Object.values(others)]) {
+      for (const id of Object.keys(documents)) moments.set(id, moment);
+    }
+  }
+
+  /** Returns the devices that were revoked, by what this one and those that count told. */
+  function findRevoked(): Set<string> {
+    const revoked = new Set(own.revoked.keys());
+    for (const [writer, layer] of told) {
+      if (!revoked.has(writer)) for (const id of layer.revoked.keys()) revoked.add(id);
+    }
+    return revoked;
+  }
+
+  /** Returns the layers of the other devices, without those that were revoked. */
+  function counting(): [string, Layer][] {
+    const revoked = findRevoked();
+    return [...told].filter(([writer]) => !revoked.has(writer));
+  }
+
+  function document(id: string): Known<RememberedDocument> | undefined {
+    const seen = own.documents.get(id);
+    let known: Known<RememberedDocument> | undefined =
+      seen === undefined ? undefined : { value: seen };
+    for (const [toldBy, { documents }] of counting()) {
+      const value = documents.get(id);
+      if (value !== undefined && isNewer(value, known?.value)) known = { value, toldBy };
+    }
+    return known;
+  }
+
+  /** Returns what this device saw, or else what another one told. */
+  function first<T>(find: (layer: Layer) => T | undefined): Known<T> | undefined {
+    const seen = find(own);
+    if (seen !== undefined) return { value: seen };
+    for (const [toldBy, layer] of counting()) {
+      const value = find(layer);
+      if (value !== undefined) return { value, toldBy };
+    }
+    return undefined;
   }
 
   return {
     apply,
-
-    /** Returns the present moment, for `compareDocument`. */
+    document,
+    exchanged: () => exchanged,
     now: () => moment,
 
     /**
@@ -36,90 +100,132 @@ export function createRecollection() {
      * remembered at an earlier moment.
      */
     compareDocument(id: string, shown: DocumentState, since: number): void {
-      const found = documents.get(id.toLowerCase());
-      if (found === undefined || found.at > since || !isRolledBack(shown, found.value)) return;
-      const [remembered, told] = [describe(found.value), describe(shown)];
-      throw new RolledBackError({ subject: 'document', id, remembered, shown: told });
+      const found = document(id);
+      if (found === undefined || (moments.get(id) ?? 0) > since) return;
+      if (!isRolledBack(shown, found.value)) return;
+      throw new RolledBackError({
+        subject: 'document',
+        id,
+        remembered: describeDocument(found.value),
+        shown: describeDocument(shown),
+        state: shown,
+        ...(found.toldBy !== undefined && { toldBy: found.toldBy }),
+      });
     },
 
     /** Throws RolledBackError if a share stands for something else than was remembered. */
     compareShare(id: string, shown: RememberedShare): void {
-      const found = shares.get(id);
-      const [remembered, told] = [describeShare(found ?? shown), describeShare(shown)];
-      if (remembered === told) return;
-      throw new RolledBackError({ subject: 'share', id, remembered, shown: told });
+      const found = first((layer) => layer.shares.get(id));
+      const [remembered, now] = [describeShare(found?.value ?? shown), describeShare(shown)];
+      if (remembered === now) return;
+      const { toldBy } = found ?? {};
+      throw new RolledBackError({
+        subject: 'share',
+        id,
+        remembered,
+        shown: now,
+        ...(toldBy !== undefined && { toldBy }),
+      });
+    },
+
+    /** Returns a value for a state that was seen, or undefined if it is known or older. */
+    news(id: string, seen: DocumentState | { readonly removed: true }) {
+      const { accepted, insteadOf } = document(id)?.value ?? {};
+      const value: RememberedDocument = {
+        ...seen,
+        ...(accepted !== undefined && { accepted }),
+        ...(insteadOf !== undefined && { insteadOf }),
+      };
+      return isNewer(value, own.documents.get(id)) ? value : undefined;
+    },
+
+    /** Returns whether a device was revoked, also by what was told just now. */
+    isRevoked: (writer: string, now: Readonly<Record<string, RememberedChanges>>): boolean =>
+      findRevoked().has(writer) || Object.values(now).some(({ revoked }) => writer in revoked),
+
+    hasShare: (id: string): boolean => own.shares.has(id),
+
+    /** Returns the person whose keys were confirmed last, here or on another device. */
+    person(name: string): RememberedPerson | undefined {
+      let known = own.people.get(name);
+      for (const [, { people }] of counting()) {
+        const value = people.get(name);
+        const [newest = ''] = known?.fingerprints ?? [];
+        if (known === undefined || value?.fingerprints.slice(1).includes(newest) === true) {
+          known = value ?? known;
+        }
+      }
+      return known;
+    },
+
+    vaultKeys: (): readonly string[] | undefined =>
+      first((layer) => layer.vaultKeys.get('first'))?.value,
+
+    /** Returns the values that were not told to the other devices yet. */
+    untold(): RememberedChanges {
+      const all = changesIn(own);
+      const chosen = kinds.map((kind) => [
+        kind,
+        Object.fromEntries(Object.entries(all[kind]).filter(([name]) => untold[kind].has(name))),
+      ]);
+      return changesOf(Object.fromEntries(chosen));
     },
 
     /**
-     * Takes changes up, except older states of documents and shares that are known. Returns those
-     * that change something, or undefined if none does.
+     * Returns everything that this device saw, also what it told before it lost its store, for a
+     * device that begins to tell anew.
      */
-    change(given: Partial<RememberedChanges>): RememberedChanges | undefined {
-      const changed = Object.entries(given.documents ?? {})
-        .map(([id, value]) => [id.toLowerCase(), value] as const)
-        .filter(([id, value]) => isNews(documents.get(id)?.value, value));
-      const received = Object.entries(given.shares ?? {}).filter(([id]) => !shares.has(id));
-      const changes = {
-        people: {},
-        ...given,
-        documents: Object.fromEntries(changed),
-        shares: Object.fromEntries(received),
-      };
-      const counted = [changes.documents, changes.people, changes.shares];
-      const isEmpty = counted.every((values) => Object.keys(values).length === 0);
-      if (isEmpty && given.vaultKeys === undefined) return undefined;
-      apply(changes);
-      return changes;
+    seen(writer: string): RememberedChanges {
+      const all = createLayer();
+      for (const layer of [told.get(writer) ?? createLayer(), own]) applyTo(all, changesIn(layer));
+      return changesIn(all);
     },
 
-    person: (name: string): RememberedPerson | undefined => people.get(name),
-    vaultKeys: () => vaultKeys,
+    /** Returns the names of the values that are still untold once these were told. */
+    untoldAfter(values: RememberedChanges): Untold {
+      const left = kinds.map((kind) => [
+        kind,
+        [...untold[kind]].filter((name) => values[kind][name] !== own[kind].get(name)),
+      ]);
+      return Object.fromEntries(left);
+    },
+
+    /** Returns the values that another device told, without states that this device knows. */
+    worthKeeping(values: RememberedChanges): RememberedChanges {
+      const documents = Object.entries(values.documents).filter(([id, value]) =>
+        isNewer(value, own.documents.get(id)),
+      );
+      return { ...values, documents: Object.fromEntries(documents) };
+    },
 
     /** Returns everything, for the record that replaces all others. */
-    summary: (): RememberedChanges => ({
-      documents: Object.fromEntries(Array.from(documents, ([id, { value }]) => [id, value])),
-      people: Object.fromEntries(people),
-      shares: Object.fromEntries(shares),
-      ...(vaultKeys !== undefined && { vaultKeys: [...vaultKeys] }),
+    summary: (): StoredChanges => ({
+      ...changesIn(own),
+      told: Object.fromEntries(Array.from(told, ([writer, layer]) => [writer, changesIn(layer)])),
+      untold: Object.fromEntries(Object.entries(untold).map(([kind, names]) => [kind, [...names]])),
+      ...(exchanged !== undefined && { exchanged }),
     }),
 
     forgetAll(): void {
-      documents.clear();
-      people.clear();
-      shares.clear();
-      vaultKeys = undefined;
+      own = createLayer();
+      told.clear();
+      moments.clear();
+      untold = createUntold();
+      exchanged = undefined;
     },
   };
 }
 
-function put<T, Kept>(
-  kept: Map<string, Kept>,
-  changes: Readonly<Record<string, T | null>>,
-  keep: (value: T) => Kept,
-): void {
-  for (const [name, value] of Object.entries(changes)) {
-    if (value === null) kept.delete(name);
-    else kept.set(name, keep(value));
-  }
-}
-
-/** Returns whether a value replaces the one that is remembered. */
-function isNews(known: RememberedDocument | undefined, value: RememberedDocument | null): boolean {
-  if (known === undefined) return value !== null;
-  if (value === null || value === 'removed') return value !== known;
-  return !isRolledBack(value, known) && !isSame(value, known);
-}
-
-function isSame(one: DocumentState, other: RememberedDocument): boolean {
-  return other !== 'removed' && one.metadataHash === other.metadataHash;
+function createUntold(given: Untold = {}) {
+  return {
+    documents: new Set(given.documents),
+    people: new Set(given.people),
+    shares: new Set(given.shares),
+    revoked: new Set(given.revoked),
+    vaultKeys: new Set(given.vaultKeys),
+  };
 }
 
 function describeShare({ documentId, version }: RememberedShare): string {
   return `document ${documentId}, ${version === null ? 'all versions' : `version ${version}`}`;
-}
-
-function describe(document: RememberedDocument): string {
-  if (document === 'removed') return 'removed by the user';
-  const { version, change, metadataHash } = document;
-  return `version ${version}, change ${change}, metadata ${metadataHash.slice(0, 16)}`;
 }

@@ -11,8 +11,22 @@ const DocumentState = z.object({
 });
 export type DocumentState = z.output<typeof DocumentState>;
 
-/** The newest state of a document that was seen, or `removed` once the user removed it. */
-const RememberedDocument = z.union([DocumentState, z.literal('removed')]);
+const Removed = z.object({ removed: z.literal(true) });
+
+/** How often the user accepted an older state of a document, and in place of which one. */
+const Accepted = {
+  accepted: z.int().positive().optional(),
+  insteadOf: z.union([DocumentState, Removed]).optional(),
+};
+
+/** The newest state of a document that was seen. */
+const RememberedDocument = z.union([
+  DocumentState.extend(Accepted),
+  /** The user removed the document. */
+  Removed.extend(Accepted),
+  /** The user wants to believe what the vault shows next. */
+  z.object({ forgotten: z.literal(true), ...Accepted }),
+]);
 export type RememberedDocument = z.output<typeof RememberedDocument>;
 
 /** A person whose keys the user confirmed. */
@@ -35,27 +49,60 @@ const RememberedShare = z.object({
 });
 export type RememberedShare = z.output<typeof RememberedShare>;
 
-/**
- * Values that changed, by what they are remembered of; null for a document that was forgotten. A
- * record of the store holds one.
- */
+/** Values that changed, by the name under which each is remembered. */
 export const RememberedChanges = z.object({
   /** By the id of the document. */
-  documents: z.record(z.string(), RememberedDocument.nullable()).default({}),
+  documents: z.record(z.string(), RememberedDocument).default({}),
   /** By e-mail address or user id. */
   people: z.record(z.string(), RememberedPerson).default({}),
   /** By the id of a share that the user received. */
   shares: z.record(z.string(), RememberedShare).default({}),
-  /** Fingerprints of the first audit keys that the vault showed. */
-  vaultKeys: z.array(z.string()).optional(),
+  /** Ids of devices that the user revoked. */
+  revoked: z.record(z.string(), z.literal(true)).default({}),
+  /** Fingerprints of the first audit keys that the vault showed, under the name `first`. */
+  vaultKeys: z.record(z.string(), z.array(z.string())).default({}),
 });
 export type RememberedChanges = z.output<typeof RememberedChanges>;
 
-/** Returns whether the vault cannot honestly show a state after the remembered one. */
-export function isRolledBack(shown: DocumentState, remembered: RememberedDocument): boolean {
-  if (remembered === 'removed') return true;
-  const { version, change, metadataHash } = remembered;
-  if (shown.version !== version) return shown.version < version;
-  if (shown.change !== change) return shown.change < change;
-  return shown.metadataHash !== metadataHash;
+/** The kinds of values that are remembered. */
+export const kinds = ['documents', 'people', 'shares', 'revoked', 'vaultKeys'] as const;
+export type Kind = (typeof kinds)[number];
+
+/** The names of the values that were not told to the other devices yet. */
+export type Untold = Partial<Record<Kind, string[]>>;
+
+/** The last record of a writer that was read or written. */
+const Head = z.object({
+  number: z.int().positive(),
+  /** SHA3-256 of the record, 64 hex digits. */
+  hash: z.string(),
+});
+export type Head = z.output<typeof Head>;
+
+/** How far the exchange with the user's other devices has come. */
+const Exchanged = z.object({
+  /** The generation of the master key under which the records were encrypted. */
+  generation: z.int().positive(),
+  /** Position of the last record that was read; 0 before the first. */
+  position: z.int().nonnegative(),
+  /** By the id of the writer. */
+  heads: z.record(z.string(), Head),
+  /** Number of the record with which this device began to tell everything; 0 if it has not. */
+  start: z.int().nonnegative(),
+});
+export type Exchanged = z.output<typeof Exchanged>;
+
+/** A record of the store: what changed, and what the other devices told. */
+export const StoredChanges = RememberedChanges.extend({
+  /** The values that each other device told, by its id. */
+  told: z.record(z.string(), RememberedChanges).default({}),
+  exchanged: Exchanged.optional(),
+  /** Replaces the list of values that were not told yet, before the changes of this record. */
+  untold: z.partialRecord(z.string(), z.array(z.string())).optional(),
+});
+export type StoredChanges = z.output<typeof StoredChanges>;
+
+/** Returns changes from which all kinds that are not given are absent. */
+export function changesOf(given: Partial<RememberedChanges>): RememberedChanges {
+  return { documents: {}, people: {}, shares: {}, revoked: {}, vaultKeys: {}, ...given };
 }

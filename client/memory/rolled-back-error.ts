@@ -1,27 +1,40 @@
 import { ClientError } from '../errors/client-error.ts';
+import type { DocumentState } from './remembered.ts';
 
 /**
- * The vault showed something older than what this device has seen, or something else in its place.
- * The code is rolled_back. Tell the user: the vault was restored from a backup, or it lies.
+ * The vault showed something older than what was seen before, or something else in its place. The
+ * code is rolled_back. Tell the user: the vault was restored from a backup, or it lies.
  */
 export class RolledBackError extends ClientError {
-  readonly subject: 'document' | 'share' | 'master_key';
-  /** The id of the document or the share; undefined for the master key. */
+  readonly subject: 'document' | 'share' | 'master_key' | 'memory';
+  /** The id of the document, the share or the writer of records; undefined for the master key. */
   readonly id: string | undefined;
   /** Short texts for people of what was remembered, and of what the vault showed. */
   readonly remembered: string;
   readonly shown: string;
+  /**
+   * The id of the other device of the user that told what was remembered; undefined if this device
+   * has seen it.
+   */
+  readonly toldBy: string | undefined;
+  /** The state of a document that the vault showed, for `Memory.acceptDocument`. */
+  readonly state: DocumentState | undefined;
 
   constructor({
     subject,
     id,
     remembered,
     shown,
-  }: Pick<RolledBackError, 'subject' | 'remembered' | 'shown'> & { readonly id?: string }) {
+    toldBy,
+    state,
+  }: Pick<RolledBackError, 'subject' | 'remembered' | 'shown'> &
+    Partial<Pick<RolledBackError, 'id' | 'toldBy' | 'state'>>) {
     super('rolled_back');
     this.subject = subject;
     this.id = id;
     this.remembered = remembered;
     this.shown = shown;
+    this.toldBy = toldBy;
+    this.state = state;
   }
 }

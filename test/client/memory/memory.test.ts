@@ -2,7 +2,8 @@ import { randomUUID } from 'node:crypto';
 import { randomBytes } from '@noble/hashes/utils.js';
 import test from 'ava';
 import type { MasterKeys } from '../../../client/keys/master-keys.ts';
-import { createMemory, type Memory } from '../../../client/memory/memory.ts';
+import { createMemory } from '../../../client/memory/create-memory.ts';
+import type { Memory } from '../../../client/memory/memory.ts';
 import type { MemoryStore } from '../../../client/memory/memory-store.ts';
 import type { DocumentState } from '../../../client/memory/remembered.ts';
 import { createTestMemory } from '../../support/client/memory-store.ts';
@@ -17,11 +18,15 @@ const stateOf = (version: number, change = 0): DocumentState => ({
   metadataHash: `${version}${change}`.padStart(64, '0'),
 });
 
+/** This device is the user's only one. */
+const withNobody = { read: async () => {}, exchange: async () => {} };
+
 /** Opens what a store remembers, in a session to which the vault shows these keys. */
 function openWith(store: MemoryStore | undefined, keys: MasterKeys): Memory {
   const memory: Memory = createMemory({
     store,
     openKeys: () => memory.lookAtKeys().sawMasterKeys(keys, 'password'),
+    exchange: withNobody,
   });
   return memory;
 }

@@ -1,0 +1,282 @@
+import { equalBytes, type Bytes } from '../bytes/bytes.ts';
+import { createTurns } from '../async/turns.ts';
+import { deriveKey } from '../crypto/hkdf.ts';
+import { ClientError } from '../errors/client-error.ts';
+import type { KeyLook } from '../keys/key-look.ts';
+import { generationOf, listMasterKeys, type MasterKeys } from '../keys/master-keys.ts';
+import { keyRolledBack, openJournal, type Journal } from './journal.ts';
+import type { ExchangedMemory, MemoryExchange } from './memory-exchange.ts';
+import type { Memory } from './memory.ts';
+import { deriveMemoryKey } from './memory-record.ts';
+import type { MemoryStore } from './memory-store.ts';
+import { deriveReportKey, type ReportKey } from './report-key.ts';
+import { createRecollection, type Recollection } from './recollection.ts';
+import {
+  changesOf,
+  type RememberedDocument,
+  type RememberedPerson,
+  type StoredChanges,
+} from './remembered.ts';
+
+const checkLabel = 'Service_Memory_Check_v1';
+
+type KeySource = Parameters<KeyLook['sawMasterKeys']>[1];
+
+interface Opened {
+  readonly journal: Journal;
+  readonly reportKey: ReportKey;
+  /** A tag of the master key, which discloses nothing about it. */
+  readonly check: Bytes;
+}
+
+/**
+ * Creates the memory of a session. It is opened with the first master keys that the session sees.
+ * @param openKeys asks the vault for the master keys, which passes them to `sawMasterKeys`
+ * @param exchange reads what the user's other devices told, once the memory is open
+ */
+export function createMemory({
+  store = noStore,
+  openKeys,
+  exchange,
+}: {
+  readonly store?: MemoryStore | undefined;
+  readonly openKeys: () => Promise<unknown>;
+  readonly exchange: MemoryExchange;
+}): Memory {
+  const recollection = createRecollection();
+  let opened: Opened | undefined;
+  /** Whether the next opening replaces what the store holds. */
+  let isForgotten = false;
+  const inTurn = createTurns();
+  let reading: Promise<void> | undefined;
+
+  async function open(keys: MasterKeys, source: KeySource): Promise<Opened> {
+    const journal = await openJournal(isForgotten ? emptied(store) : store, keys, () =>
+      recollection.summary(),
+    );
+    if (journal.isOutdated && source === 'device') throw new ClientError('rekey_unconfirmed');
+    for (const changes of journal.contents) recollection.apply(changes);
+    await journal.refresh();
+    isForgotten = false;
+    return { journal, ...(await derive(keys)) };
+  }
+
+  /** Compares the keys that the vault showed with those that are known. */
+  async function compare(
+    known: Opened,
+    keys: MasterKeys,
+    { since, source }: { readonly since: number; readonly source: KeySource },
+  ): Promise<Opened> {
+    const generation = generationOf(keys);
+    if (generation < since) throw keyRolledBack(since, generation);
+    const same = listMasterKeys(keys)[generation - known.reportKey.generation];
+    // A response that a rekey overtook shows the earlier keys.
+    if (generation < known.reportKey.generation) return known;
+    if (same === undefined || !equalBytes(await checkOf(same), known.check)) {
+      throw keyRolledBack(known.reportKey.generation, generation);
+    }
+    if (generation === known.reportKey.generation) return known;
+    if (source === 'device') throw new ClientError('rekey_unconfirmed');
+    await known.journal.changeKey(await deriveMemoryKey(keys.masterKey, generation));
+    return { ...known, ...(await derive(keys)) };
+  }
+
+  async function assertOpen(): Promise<Opened> {
+    if (opened === undefined) await openKeys();
+    if (opened === undefined) throw new TypeError('openKeys must show the master keys.');
+    return opened;
+  }
+
+  /** Opens the memory and waits until the reports were read. */
+  async function ready(): Promise<void> {
+    await assertOpen();
+    reading ??= exchange.read(exchanged);
+    try {
+      await reading;
+    } catch (error) {
+      reading = undefined;
+      throw error;
+    }
+  }
+
+  async function keep(changes: Partial<StoredChanges>): Promise<void> {
+    const { journal } = await assertOpen();
+    recollection.apply(changes);
+    await journal.append({ ...changesOf(changes), told: {}, ...changes });
+  }
+
+  /** Remembers a state of a document, unless it or a newer one is known. */
+  async function saw(given: string, state: Parameters<Recollection['news']>[1]): Promise<void> {
+    const id = given.toLowerCase();
+    const value = recollection.news(id, state);
+    if (value !== undefined) await keep({ documents: { [id]: value } });
+  }
+
+  /** Remembers a value in place of what is known of a document. */
+  async function overrule(given: string, value: RememberedDocument): Promise<void> {
+    const id = given.toLowerCase();
+    const known = recollection.document(id)?.value;
+    if (known === undefined) return;
+    const { accepted = 0, insteadOf: earlier, ...before } = known;
+    const insteadOf = 'forgotten' in before ? earlier : before;
+    const documents = {
+      [id]: { ...value, accepted: accepted + 1, ...(insteadOf !== undefined && { insteadOf }) },
+    };
+    await keep({ documents });
+  }
+
+  const exchanged: ExchangedMemory = {
+    recollection,
+    reportKey() {
+      if (opened === undefined) throw new TypeError('The memory is not open.');
+      return opened.reportKey;
+    },
+    keep,
+  };
+
+  return {
+    isOpen: () => opened !== undefined,
+
+    async look() {
+      await ready();
+      const since = recollection.now();
+      return {
+        async sawDocument(id, state) {
+          recollection.compareDocument(id.toLowerCase(), state, since);
+          await saw(id, state);
+        },
+        async sawShare(id, share) {
+          recollection.compareShare(id, share);
+          if (!recollection.hasShare(id)) await keep({ shares: { [id]: share } });
+        },
+      };
+    },
+
+    lookAtKeys() {
+      const since = opened?.reportKey.generation ?? 0;
+      return {
+        sawMasterKeys: (keys, source) =>
+          inTurn(async () => {
+            opened =
+              opened === undefined
+                ? await open(keys, source)
+                : await compare(opened, keys, { since, source });
+          }),
+      };
+    },
+
+    async generationOf(masterKey) {
+      const { check, reportKey } = await assertOpen();
+      if (!equalBytes(await checkOf(masterKey), check)) {
+        throw new ClientError('master_key_outdated');
+      }
+      return reportKey.generation;
+    },
+
+    async madeDocument(id, state) {
+      await ready();
+      await saw(id, state);
+    },
+
+    async removedDocument(id) {
+      await ready();
+      await saw(id, { removed: true });
+    },
+
+    async person(name) {
+      await ready();
+      return recollection.person(name);
+    },
+
+    async confirmedPerson({ id, email }, fingerprint) {
+      await ready();
+      const names = email === undefined ? [id] : [id, email];
+      const people = names.flatMap((name) => {
+        const known = recollection.person(name);
+        const person = confirmed(known, { fingerprint, email });
+        return person === undefined ? [] : [[name, person] as const];
+      });
+      if (people.length > 0) await keep({ people: Object.fromEntries(people) });
+    },
+
+    async vaultKeys() {
+      await ready();
+      return recollection.vaultKeys();
+    },
+
+    async sawVaultKeys(fingerprints) {
+      await ready();
+      if (recollection.vaultKeys() === undefined)
+        await keep({ vaultKeys: { first: [...fingerprints] } });
+    },
+
+    async acceptDocument({ subject, id, state }) {
+      if (subject !== 'document' || id === undefined || state === undefined) {
+        throw new TypeError('Only the state of a document can be accepted.');
+      }
+      await ready();
+      await overrule(id, state);
+    },
+
+    async forgetDocument(id) {
+      await ready();
+      await overrule(id, { forgotten: true });
+    },
+
+    async revokedDevice(deviceId) {
+      // Not `ready`: reports of this very device may be what cannot be read.
+      await keep({ revoked: { [deviceId.toLowerCase()]: true } });
+    },
+
+    async exchange() {
+      await ready();
+      await exchange.exchange(exchanged);
+    },
+
+    forgetAll: () =>
+      inTurn(async () => {
+        recollection.forgetAll();
+        opened = undefined;
+        reading = undefined;
+        isForgotten = true;
+      }),
+  };
+}
+
+/** Returns a person with a confirmed fingerprint; undefined if all of it is known already. */
+function confirmed(
+  known: RememberedPerson | undefined,
+  { fingerprint, email }: { readonly fingerprint: string; readonly email: string | undefined },
+): RememberedPerson | undefined {
+  const { fingerprints: earlier = [], email: earlierEmail } = known ?? {};
+  const isKnown = earlier[0] === fingerprint && (email ?? earlierEmail) === earlierEmail;
+  if (isKnown) return undefined;
+  const fingerprints = [fingerprint, ...earlier.filter((other) => other !== fingerprint)];
+  const present = email ?? earlierEmail;
+  return { fingerprints, ...(present !== undefined && { email: present }) };
+}
+
+/** Derives what is kept of the present master key while the memory is open. */
+async function derive(keys: MasterKeys): Promise<Pick<Opened, 'reportKey' | 'check'>> {
+  return { reportKey: await deriveReportKey(keys), check: await checkOf(keys.masterKey) };
+}
+
+async function checkOf(masterKey: Bytes): Promise<Bytes> {
+  return deriveKey(masterKey, checkLabel);
+}
+
+/** Returns the store as if it held nothing; the first record replaces what it holds. */
+function emptied(store: MemoryStore): MemoryStore {
+  return {
+    load: async () => [],
+    append: (record) => store.append(record),
+    replace: (record) => store.replace(record),
+  };
+}
+
+/** Keeps nothing beyond the session. */
+const noStore: MemoryStore = {
+  load: async () => [],
+  append: async () => {},
+  replace: async () => {},
+};

@@ -1,0 +1,44 @@
+import type { RememberedChanges } from './remembered.ts';
+
+/** The values that one device saw, as they are held while the memory is open. */
+export interface Layer {
+  readonly documents: Map<string, RememberedChanges['documents'][string]>;
+  readonly people: Map<string, RememberedChanges['people'][string]>;
+  readonly shares: Map<string, RememberedChanges['shares'][string]>;
+  readonly revoked: Map<string, true>;
+  readonly vaultKeys: Map<string, string[]>;
+}
+
+export function createLayer(): Layer {
+  return {
+    documents: new Map(),
+    people: new Map(),
+    shares: new Map(),
+    revoked: new Map(),
+    vaultKeys: new Map(),
+  };
+}
+
+/** Takes changes up, in place of what the layer has under the same names. */
+export function applyTo(layer: Layer, changes: RememberedChanges): void {
+  put(layer.documents, changes.documents);
+  put(layer.people, changes.people);
+  put(layer.shares, changes.shares);
+  put(layer.revoked, changes.revoked);
+  put(layer.vaultKeys, changes.vaultKeys);
+}
+
+/** Returns all values of a layer. */
+export function changesIn(layer: Layer): RememberedChanges {
+  return {
+    documents: Object.fromEntries(layer.documents),
+    people: Object.fromEntries(layer.people),
+    shares: Object.fromEntries(layer.shares),
+    revoked: Object.fromEntries(layer.revoked),
+    vaultKeys: Object.fromEntries(layer.vaultKeys),
+  };
+}
+
+function put<T>(kept: Map<string, T>, changes: Readonly<Record<string, T>>): void {
+  for (const [name, value] of Object.entries(changes)) kept.set(name, value);
+}
