@@ -129,13 +129,14 @@ export function createSession({
 }): VaultSession {
   const sessions = createLoginSessions({ http, tokens });
   const uploads = createUploads({ http });
+  const records = createRecords(http);
   const memory = createMemory({
     store: memoryStore,
     openKeys: () => stored.openKeyring(),
     exchange: createMemoryExchange({
-      records: createRecords(http),
+      records,
       openIdentity: () => identities.open(),
-      deviceId: () => devices.current(),
+      deviceId: () => listedDevices.current(),
     }),
   });
   const documents = rememberRemovals(createDocuments({ http }), memory);
@@ -155,7 +156,8 @@ export function createSession({
     },
   };
   const account = { http, retry, envelopes, passwordKey: held, email };
-  const devices = rememberRevocations(createDevices({ http, envelopes, proofs, deviceId }), memory);
+  const listedDevices = createDevices({ http, envelopes, proofs, deviceId });
+  const devices = rememberRevocations(listedDevices, memory);
   return {
     ...createSharing({ http, documents, memory, identities, openMasterKeys }),
     ...createBlockedSenders({ http }),
@@ -185,7 +187,11 @@ export function createSession({
     devices,
     recovery: createRecovery(account),
     changePassword: (change) => changePassword(account, change),
-    draftRekey: (options) => draftRekey({ ...account, devices, identities, lookAtKeys }, options),
+    draftRekey: (options) =>
+      draftRekey(
+        { ...account, devices: listedDevices, identities, lookAtKeys, documents, memory, records },
+        options,
+      ),
     replacedKeys: createReplacedKeys({ http }),
     async closeAccount(password) {
       await closeAccount({ http, retry, tokens }, { email, password });

@@ -45,8 +45,7 @@ export function stateOf(
 
 /**
  * Fetches a document and decrypts its metadata and document key. Throws document_mismatch if the
- * vault sends another document, RolledBackError if it sends an older state than this device has
- * seen, invalid_metadata, metadata_mismatch if the metadata belongs to another file, and VaultError
+ * vault sends another document, what `Look.sawDocument` throws, invalid_metadata, metadata_mismatch if the metadata belongs to another file, and VaultError
  * 404 not_found.
  */
 export async function openDocument(
@@ -58,12 +57,14 @@ export async function openDocument(
   const { encryptedMetadata, fileHash } = document;
   const documentId = id.toLowerCase();
   if (document.id !== documentId) throw new ClientError('document_mismatch');
-  const { documentKey, ...opened } = await openWithAny(keys, async (masterKey) => {
+  const { documentKey, isPresent, ...opened } = await openWithAny(keys, async (masterKey) => {
     const opening = await decryptMetadata(masterKey, { documentId }, encryptedMetadata);
-    return masterKey === keys.masterKey ? opening : ofUnknownGeneration(opening);
+    const isPresent = masterKey === keys.masterKey;
+    return { ...(isPresent ? opening : ofUnknownGeneration(opening)), isPresent };
   });
   if (opened.metadata.fileHash !== fileHash) throw new ClientError('metadata_mismatch');
-  await look.sawDocument(documentId, stateOf(opened.place, encryptedMetadata));
+  const state = stateOf(opened.place, encryptedMetadata);
+  await look.sawDocument(documentId, state, isPresent);
   const version = await toVersion({ documentKey }, opened, { encryptedMetadata, fileHash });
   return { ...version, documentKey, document, etag };
 }

@@ -44,11 +44,12 @@ export async function* searchDocuments(
   const wanted = { all: normalizeKeywords(all), any: normalizeKeywords(any) };
   for await (const item of mergeNewestFirst(searches)) {
     const { id: documentId, encryptedMetadata } = item;
-    const { metadata, place } = await openWithAny(keys, (masterKey) =>
-      decryptMetadata(masterKey, { documentId }, encryptedMetadata),
-    );
+    const { metadata, place, isPresent } = await openWithAny(keys, async (masterKey) => ({
+      ...(await decryptMetadata(masterKey, { documentId }, encryptedMetadata)),
+      isPresent: masterKey === keys.masterKey,
+    }));
     if (!hasKeywords(metadata, wanted)) throw new ClientError('keyword_mismatch');
-    await look.sawDocument(documentId, stateOf(place, encryptedMetadata));
+    await look.sawDocument(documentId, stateOf(place, encryptedMetadata), isPresent);
     yield { ...item, metadata };
   }
 }

@@ -33,6 +33,7 @@ export type ClientErrorCode =
   | 'rekey_unconfirmed'
   | 'resume_in_use'
   | 'rolled_back'
+  | 'document_unlisted'
   | 'seal_invalid'
   | 'server_proof_invalid'
   | 'session_ended'
@@ -95,6 +96,8 @@ const messages: Record<ClientErrorCode, string> = {
   rekey_unconfirmed:
     'This device was given a new master key: enter the password here to confirm the rekey.',
   resume_in_use: 'Another upload of this file is running.',
+  document_unlisted:
+    'An earlier master key made the document, and it was not there when that key was replaced.',
   rolled_back: 'The vault sent an older state than one that it sent before: do not trust it.',
   seal_invalid: 'What the vault sent is no valid seal of this version: do not rely on it.',
   server_proof_invalid:

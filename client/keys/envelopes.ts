@@ -151,7 +151,7 @@ export function createEnvelopes({
       const envelope = await load();
       const wrapped = decodeBase64(encryptedEnvelope);
       const masterKey = await unwrapOnDevice(device, wrapped, envelope.keyring);
-      const { earlierKeys } = await withKeyring(masterKey, envelope);
+      const { earlierKeys, list } = await withKeyring(masterKey, envelope);
       if (
         confirmed !== undefined &&
         (await fingerprintUnder(masterKey)) !== confirmed.fingerprint
@@ -159,7 +159,7 @@ export function createEnvelopes({
         throw new ClientError('rekey_unconfirmed');
       }
       const source = confirmed === undefined ? 'device' : 'identity';
-      await look.sawMasterKeys({ masterKey, earlierKeys }, source);
+      await look.sawMasterKeys({ masterKey, earlierKeys, list }, source);
       return { masterKey, earlierKeys };
     },
   };

@@ -1,4 +1,10 @@
+import type { RekeyList } from './keyring.ts';
 import type { MasterKeys } from './master-keys.ts';
+
+/** The master keys, and the list of the documents that were there before the present one. */
+export interface ListedKeys extends MasterKeys {
+  readonly list?: RekeyList | undefined;
+}
 
 /**
  * A look at the master keys. What the vault shows is compared with what was remembered when the
@@ -14,5 +20,5 @@ export interface KeyLook {
    *   the password is confirmed, since nobody else can make it. One of a device can be made by
    *   whoever has had an earlier master key.
    */
-  sawMasterKeys(keys: MasterKeys, source: 'password' | 'identity' | 'device'): Promise<void>;
+  sawMasterKeys(keys: ListedKeys, source: 'password' | 'identity' | 'device'): Promise<void>;
 }

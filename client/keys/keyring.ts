@@ -15,12 +15,24 @@ const prefixBytes = 1 + generationBytes + keyBytes;
 /** Maximum bytes of an encrypted keyring that the vault accepts. */
 const maxBytes = 65_536;
 
+const RekeyList = z.object({
+  /** The random id under which its records were written. */
+  writer: z.guid(),
+  /** Number of the last record. */
+  number: z.int().positive(),
+  /** SHA3-256 of the last record, 64 hex digits. Each record names the hash of the one before. */
+  hash: z.string(),
+});
+/** The records that list the documents which were in the vault at a rekey. */
+export type RekeyList = z.output<typeof RekeyList>;
+
 const Content = z.object({
   /** The earlier master keys, base64 of 32 bytes each, newest first. */
   earlierKeys: z.array(Key),
   /** The private keys of earlier identities, newest first. */
   earlierIdentities: z.array(z.object({ privateKey: Key, signingSeed: Key })),
   devices: z.array(z.object({ deviceId: z.guid(), publicKey: Key })),
+  list: RekeyList.optional(),
 });
 
 /** The private half of an identity, 32 bytes each. */
@@ -39,6 +51,8 @@ export interface Keyring {
   readonly earlierIdentities: readonly PrivateIdentity[];
   /** Public keys of the devices that the rekey kept, by device id. */
   readonly publicKeys: ReadonlyMap<string, Bytes>;
+  /** Undefined if another client carried out the rekey, or none took place. */
+  readonly list?: RekeyList | undefined;
 }
 
 /** The part of a keyring that is not encrypted. */
@@ -56,7 +70,7 @@ export interface KeyringHeader {
  */
 export async function sealKeyring(
   { masterKey, rekeyKey }: { readonly masterKey: Bytes; readonly rekeyKey: Bytes },
-  { earlierKeys, earlierIdentities, publicKeys }: Keyring,
+  { earlierKeys, earlierIdentities, publicKeys, list }: Keyring,
   nonce?: Bytes,
 ): Promise<string> {
   const text = JSON.stringify({
@@ -69,6 +83,7 @@ export async function sealKeyring(
       deviceId,
       publicKey: encodeBase64(publicKey),
     })),
+    ...(list !== undefined && { list }),
   });
   const prefix = encodeHeader({ generation: generationOf({ earlierKeys }), rekeyKey });
   const encoded = utf8ToBytes(text);
@@ -91,12 +106,13 @@ export async function openKeyring(masterKey: Bytes, keyring: string): Promise<Ke
     const opened = await decryptGcm(key, bytes.slice(prefixBytes), prefix);
     const content = parseJson(opened);
     wipe(opened);
-    const { earlierKeys, earlierIdentities, devices } = Content.parse(content);
+    const { earlierKeys, earlierIdentities, devices, list } = Content.parse(content);
     if (generationOf({ earlierKeys }) !== readHeader(bytes).generation) {
       throw new RangeError('The keyring is not of its generation.');
     }
     const publicKeys = new Map(devices.map(({ deviceId, publicKey }) => [deviceId, publicKey]));
-    return { earlierKeys, earlierIdentities, publicKeys };
+    const kept = { earlierKeys, earlierIdentities, publicKeys };
+    return list === undefined ? kept : { ...kept, list };
   } catch {
     // The error has no cause, because a cause could quote a key.
     throw new ClientError('invalid_keyring');

@@ -2,8 +2,9 @@ import { equalBytes, type Bytes } from '../bytes/bytes.ts';
 import { createTurns } from '../async/turns.ts';
 import { deriveKey } from '../crypto/hkdf.ts';
 import { ClientError } from '../errors/client-error.ts';
-import type { KeyLook } from '../keys/key-look.ts';
-import { generationOf, listMasterKeys, type MasterKeys } from '../keys/master-keys.ts';
+import type { KeyLook, ListedKeys } from '../keys/key-look.ts';
+import type { RekeyList } from '../keys/keyring.ts';
+import { generationOf, listMasterKeys } from '../keys/master-keys.ts';
 import { keyRolledBack, openJournal, type Journal } from './journal.ts';
 import type { ExchangedMemory, MemoryExchange } from './memory-exchange.ts';
 import type { Memory } from './memory.ts';
@@ -27,6 +28,7 @@ interface Opened {
   readonly reportKey: ReportKey;
   /** A tag of the master key, which discloses nothing about it. */
   readonly check: Bytes;
+  readonly list: RekeyList | undefined;
 }
 
 /**
@@ -50,7 +52,7 @@ export function createMemory({
   const inTurn = createTurns();
   let reading: Promise<void> | undefined;
 
-  async function open(keys: MasterKeys, source: KeySource): Promise<Opened> {
+  async function open(keys: ListedKeys, source: KeySource): Promise<Opened> {
     const journal = await openJournal(isForgotten ? emptied(store) : store, keys, () =>
       recollection.summary(),
     );
@@ -64,7 +66,7 @@ export function createMemory({
   /** Compares the keys that the vault showed with those that are known. */
   async function compare(
     known: Opened,
-    keys: MasterKeys,
+    keys: ListedKeys,
     { since, source }: { readonly since: number; readonly source: KeySource },
   ): Promise<Opened> {
     const generation = generationOf(keys);
@@ -77,6 +79,8 @@ export function createMemory({
     }
     if (generation === known.reportKey.generation) return known;
     if (source === 'device') throw new ClientError('rekey_unconfirmed');
+    // The reports under the new master key were not read yet.
+    reading = undefined;
     await known.journal.changeKey(await deriveMemoryKey(keys.masterKey, generation));
     return { ...known, ...(await derive(keys)) };
   }
@@ -131,6 +135,7 @@ export function createMemory({
       if (opened === undefined) throw new TypeError('The memory is not open.');
       return opened.reportKey;
     },
+    list: () => opened?.list,
     keep,
   };
 
@@ -141,8 +146,10 @@ export function createMemory({
       await ready();
       const since = recollection.now();
       return {
-        async sawDocument(id, state) {
+        async sawDocument(id, state, isPresent = true) {
           recollection.compareDocument(id.toLowerCase(), state, since);
+          const isListed = isPresent || recollection.isKnown(id.toLowerCase(), state);
+          if (opened?.list !== undefined && !isListed) throw new ClientError('document_unlisted');
           await saw(id, state);
         },
         async sawShare(id, share) {
@@ -257,8 +264,9 @@ function confirmed(
 }
 
 /** Derives what is kept of the present master key while the memory is open. */
-async function derive(keys: MasterKeys): Promise<Pick<Opened, 'reportKey' | 'check'>> {
-  return { reportKey: await deriveReportKey(keys), check: await checkOf(keys.masterKey) };
+async function derive(keys: ListedKeys): Promise<Omit<Opened, 'journal'>> {
+  const { masterKey, list } = keys;
+  return { reportKey: await deriveReportKey(keys), check: await checkOf(masterKey), list };
 }
 
 async function checkOf(masterKey: Bytes): Promise<Bytes> {

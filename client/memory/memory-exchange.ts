@@ -1,3 +1,4 @@
+import type { RekeyList } from '../keys/keyring.ts';
 import type { Recollection } from './recollection.ts';
 import type { StoredChanges } from './remembered.ts';
 import type { ReportKey } from './report-key.ts';
@@ -8,6 +9,8 @@ export interface ExchangedMemory {
   readonly recollection: Recollection;
   /** Returns the key of reports under the present master key. */
   reportKey(): ReportKey;
+  /** Returns the list of the documents that were there at the last rekey. */
+  list(): RekeyList | undefined;
   /** Remembers what the exchange brought. */
   keep(changes: Partial<StoredChanges>): Promise<void>;
 }

@@ -11,8 +11,11 @@ export interface Look {
   /**
    * Remembers the state of a document that the vault showed. Throws RolledBackError if a newer
    * state was remembered, or another one of the same place, or that the user removed the document.
+   * Throws document_unlisted if only an earlier master key opens it, and it was not there at the
+   * rekey: somebody who has that key may have made it later.
+   * @param isPresent whether the present master key opens the document
    */
-  sawDocument(id: string, state: DocumentState): Promise<void>;
+  sawDocument(id: string, state: DocumentState, isPresent?: boolean): Promise<void>;
   /**
    * Remembers for what a share that the vault showed stands. Throws RolledBackError if it was
    * something else before.

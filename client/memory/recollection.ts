@@ -128,6 +128,14 @@ export function createRecollection() {
       });
     },
 
+    /** Returns whether this very state is what counts, or the user believes any. */
+    isKnown(id: string, { metadataHash }: DocumentState): boolean {
+      const value = document(id)?.value ?? {};
+      return (
+        'forgotten' in value || ('metadataHash' in value && value.metadataHash === metadataHash)
+      );
+    },
+
     /** Returns a value for a state that was seen, or undefined if it is known or older. */
     news(id: string, seen: DocumentState | { readonly removed: true }) {
       const { accepted, insteadOf } = document(id)?.value ?? {};

@@ -10,13 +10,17 @@ import { keyBytes } from '../crypto/key.ts';
 import type { Device, Devices } from '../devices/devices.ts';
 import { createRekeyKeyPair, wrapForDevice } from '../keys/device-key.ts';
 import type { KeyLook } from '../keys/key-look.ts';
-import { sealKeyring, type Keyring } from '../keys/keyring.ts';
+import { sealKeyring, type Keyring, type RekeyList } from '../keys/keyring.ts';
 import { generationOf, listMasterKeys, type NumberedKey } from '../keys/master-keys.ts';
 import { passwordMethod, recoveryWords } from '../login/login-method.ts';
 import { compareRecoveryWords, createRecoveryWords } from '../recovery/recovery-words.ts';
 import { wrapIdentity, type Identities } from '../identity/identities.ts';
-import { createIdentity } from '../identity/identity.ts';
-import { hasCode } from '../errors/vault-error.ts';
+import { createIdentity, type Identity } from '../identity/identity.ts';
+import type { OpenDependencies } from '../documents/open-document.ts';
+import type { Records } from '../memory/exchange/records.ts';
+import { removeAllBut, writeRekeyList } from '../memory/exchange/rekey-list.ts';
+import { hasCode, VaultError } from '../errors/vault-error.ts';
+import { listStates } from './list-documents.ts';
 
 export type RekeyOptions = {
   readonly password: string;
@@ -42,14 +46,16 @@ export interface RekeyDraft {
   /**
    * Compares `words` with the words that the user typed from paper, then carries out the rekey;
    * other login sessions end. Throws RecoveryWordsError before anything is sent; devices_changed if
-   * the account's devices are no longer those of `kept` and `revoked`; keyring_full; and what
-   * `reauthenticate` throws. If the call fails, some devices of `revoked` may have been revoked,
-   * and the account has either all old keys or all new keys.
+   * the account's devices are no longer those of `kept` and `revoked`; keyring_full; what
+   * `reauthenticate` throws; and what `Look.sawDocument` throws, since all documents are listed
+   * under the new keys. If the call fails, some devices of `revoked` may have been revoked, and the
+   * account has either all old keys or all new keys.
    */
   confirm(typedWords: string): Promise<void>;
 }
 
-export interface RekeyDependencies extends AccountDependencies {
+export interface RekeyDependencies extends AccountDependencies, OpenDependencies {
+  readonly records: Records;
   readonly devices: Pick<Devices, 'list' | 'revoke'>;
   readonly identities: Pick<Identities, 'openAll'>;
   readonly lookAtKeys: () => KeyLook;
@@ -105,17 +111,37 @@ async function rekey(
   const masterKey = randomBytes(keyBytes);
   const made = { masterKey, generation: generationOf({ earlierKeys }) };
   try {
-    const before = { earlierKeys, earlierIdentities };
-    const rekeyed = await wrapAnew(made, before, { words, kept: present.kept });
+    const identity = await createIdentity();
+    const documents = await listStates(dependencies, keyring);
+    const list = await writeRekeyList(
+      dependencies.records,
+      { keys: { masterKey, earlierKeys }, identity },
+      { documents },
+    );
+    const before = { earlierKeys, earlierIdentities, list };
+    const rekeyed = await wrapAnew({ ...made, identity }, before, { words, kept: present.kept });
     const credential = await createCredential(passwordMethod, newPassword, made);
-    for (const { deviceId } of present.revoked) await devices.revoke(deviceId, { proof });
+    for (const { deviceId } of present.revoked) {
+      await devices.revoke(deviceId, { proof });
+      await dependencies.memory.revokedDevice(deviceId);
+    }
     await replaceCredentials(dependencies, { credential, reauthToken }, rekeyed);
-    await look.sawMasterKeys({ masterKey, earlierKeys }, 'password');
+    await look.sawMasterKeys({ masterKey, earlierKeys, list }, 'password');
+    await tidy(dependencies.records, list);
   } catch (cause) {
     if (!hasCode(cause, 'rekey_incomplete')) throw cause;
     throw new ClientError('devices_changed', { cause });
   } finally {
     wipe(masterKey, ...earlierKeys);
+  }
+}
+
+/** Removes the records that the rekey replaced. If it fails, they stay, and nobody reads them. */
+async function tidy(records: Records, list: RekeyList): Promise<void> {
+  try {
+    await removeAllBut(records, list);
+  } catch (error) {
+    if (!(error instanceof ClientError) && !(error instanceof VaultError)) throw error;
   }
 }
 
@@ -139,14 +165,18 @@ function idsOf(devices: readonly Device[]): string {
   return devices.map(({ deviceId }) => deviceId).join();
 }
 
+/** The keys of a rekey. Whoever knows the earlier master key knows the earlier identity. */
+interface MadeKeys extends NumberedKey {
+  readonly identity: Identity;
+}
+
 /**
- * Wraps the new master key for the recovery words and for each kept device, and encrypts the
- * earlier master keys and identities under the new one. Makes a new identity: whoever knows the
- * earlier master key knows the earlier identity.
+ * Wraps the new master key for the recovery words and for each kept device, and encrypts the new
+ * identity, and the earlier master keys and identities, under it.
  */
 async function wrapAnew(
-  made: NumberedKey,
-  { earlierKeys, earlierIdentities }: Pick<Keyring, 'earlierKeys' | 'earlierIdentities'>,
+  made: MadeKeys,
+  { earlierKeys, earlierIdentities, list }: Omit<Keyring, 'publicKeys'>,
   { words, kept }: Pick<Plan, 'words' | 'kept'>,
 ): Promise<Rekeyed> {
   const recovery = await createCredential(recoveryWords, words, made);
@@ -170,7 +200,7 @@ async function wrapAnew(
       recoveryVerifier: recovery.verifier,
     },
     devices,
-    keyring: await sealKeyring(keys, { earlierKeys, earlierIdentities, publicKeys }),
-    identity: await wrapIdentity(masterKey, await createIdentity()),
+    keyring: await sealKeyring(keys, { earlierKeys, earlierIdentities, publicKeys, list }),
+    identity: await wrapIdentity(masterKey, made.identity),
   };
 }

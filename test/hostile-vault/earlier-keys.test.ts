@@ -3,16 +3,19 @@ import { decodeBase64, encodeBase64 } from '../../client/bytes/base64.ts';
 import { addVersion } from '../../client/documents/add-version.ts';
 import { changeMetadata } from '../../client/documents/change-metadata.ts';
 import { encryptMetadata } from '../../client/documents/metadata.ts';
+import { searchDocuments } from '../../client/documents/search-documents.ts';
+import { storeDocument } from '../../client/documents/store-document.ts';
 import { openDocument, openVersionOf } from '../../client/documents/open-document.ts';
 import { downloadDocument } from '../../client/downloads/download.ts';
 import { wrapIdentity } from '../../client/identity/identities.ts';
 import { createIdentity, fingerprintOf } from '../../client/identity/identity.ts';
-import { collect } from '../support/client/collect.ts';
+import { collect, gather } from '../support/client/collect.ts';
 import { sourceOf, storeBytes, toolsOf } from '../support/client/stored.ts';
 import { assertCaught, createVictim, rekey, type Victim } from './liar.ts';
 
 const test = anyTest as TestFn<{ readonly victim: Victim }>;
 
+const recordsPath = '/v1/memory/records';
 const oneDocument = /^GET .*\/documents\/[^/]+$/;
 
 test.beforeEach(async (t) => {
@@ -82,11 +85,64 @@ test('metadata of an earlier master key that claims a present document key', asy
   const session = await victim.client.login(victim.credentials);
   const fresh = toolsOf(session);
   victim.lie(oneDocument, (body) => Object.assign(body, { encryptedMetadata }));
+  await assertCaught(t, openDocument(fresh, { id, ...keys }), 'document_unlisted');
+  // Even if the user believes it, its key counts as one of before.
+  await session.memory.forgetDocument(id);
   t.is((await openDocument(fresh, { id, ...keys })).place.keyGeneration, 0);
   victim.tellTruth();
   await session.memory.forgetDocument(id);
   await addVersion(fresh, { id, ...keys, source: sourceOf(new Uint8Array(20)) });
   t.notDeepEqual((await openDocument(fresh, { id, ...keys })).documentKey, documentKey);
+});
+
+test('a document that somebody with an earlier master key makes after the rekey', async (t) => {
+  const { victim } = t.context;
+  const outsider = await victim.client.login(victim.credentials);
+  const masterKey = await outsider.envelopes.openMasterKey();
+  await outsider.memory.look();
+  const keys = await rekey(victim);
+  // The outsider has the master key and no session; the vault stores the document all the same.
+  const { tools } = victim;
+  const memory = { ...tools.memory, generationOf: () => outsider.memory.generationOf(masterKey) };
+  const options = { masterKey, name: 'forged', mediaType: 'a/b', keywords: ['red'] };
+  const source = sourceOf(new Uint8Array(10));
+  const { id } = await storeDocument({ ...tools, memory }, { ...options, source });
+  const session = await victim.client.login(victim.credentials);
+  const fresh = toolsOf(session);
+  await assertCaught(t, openDocument(fresh, { id, ...keys }), 'document_unlisted');
+  const search = gather(searchDocuments(fresh, { ...keys, all: ['red'] }));
+  await assertCaught(t, search, 'document_unlisted');
+});
+
+const records = /^GET .*\/memory\/records$/;
+
+test('the list of what was there at a rekey, withheld or cut short', async (t) => {
+  const { victim } = t.context;
+  const { document } = await storeBytes(victim, 10);
+  const keys = await rekey(victim);
+  victim.lie(records, () => []);
+  const { client, credentials } = victim;
+  const open = async () => {
+    const session = await client.login(credentials);
+    return openDocument(toolsOf(session), { id: document.id, ...keys });
+  };
+  await assertCaught(t, open(), 'rolled_back');
+  victim.tellTruth();
+  t.is((await open()).version, 1);
+});
+
+test('a list of an earlier rekey in the place of the last one', async (t) => {
+  const { victim } = t.context;
+  await storeBytes(victim, 10);
+  await rekey(victim);
+  const { body: first } = await victim.session.http.send({ method: 'GET', path: recordsPath });
+  const between = await victim.session.envelopes.openMasterKey();
+  const { document } = await storeBytes({ ...victim, masterKey: between }, 10);
+  const keys = await rekey(victim);
+  victim.lie(records, () => first);
+  const session = await victim.client.login(victim.credentials);
+  const opening = openDocument(toolsOf(session), { id: document.id, ...keys });
+  await assertCaught(t, opening, 'rolled_back');
 });
 
 test('nothing is written under an earlier master key', async (t) => {

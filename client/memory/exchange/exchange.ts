@@ -1,13 +1,14 @@
 import { createTurns } from '../../async/turns.ts';
 import type { Bytes } from '../../bytes/bytes.ts';
 import { hasCode } from '../../errors/vault-error.ts';
+import type { RekeyList } from '../../keys/keyring.ts';
 import type { Identity } from '../../identity/identity.ts';
 import type { ExchangedMemory, MemoryExchange } from '../memory-exchange.ts';
 import { changesOf, type Exchanged, type RememberedChanges } from '../remembered.ts';
 import { RolledBackError } from '../rolled-back-error.ts';
 import { splitValues } from './portions.ts';
 import type { Records } from './records.ts';
-import { hashReport, openReport, reportedUnder, sealReport, type Report } from './report.ts';
+import { hashReport, openReport, readPrefix, sealReport, type Report } from './report.ts';
 
 /** Number of reports after which a device tells everything anew and removes those before. */
 const maxReports = 50;
@@ -43,13 +44,17 @@ export function createMemoryExchange({
     let { position, start } = from;
     const heads = { ...from.heads };
     const self = deviceId();
+    const list = memory.list();
     let identity: Identity | undefined;
     const told: Record<string, RememberedChanges> = {};
     const wanted = new Map<string, number>();
     for await (const stored of records.list(position)) {
       position = stored.position;
-      if (reportedUnder(stored.record) !== from.generation) continue;
       const { writer, number } = stored;
+      const { kind, generation } = readPrefix(stored.record) ?? {};
+      // A rekey that failed may have left a list under a master key that nobody has.
+      const isRead = kind === 'report' || (kind === 'list' && writer === list?.writer);
+      if (!isRead || generation !== from.generation) continue;
       if (memory.recollection.isRevoked(writer, told)) continue;
       const head = heads[writer];
       if (head !== undefined && number <= head.number) {
@@ -72,6 +77,9 @@ export function createMemoryExchange({
     for (const [writer, number] of wanted) {
       if ((heads[writer]?.number ?? 0) >= number) continue;
       if (!memory.recollection.isRevoked(writer, told)) throw notAsRead(writer, number);
+    }
+    if (list !== undefined && !isSameHead(heads[list.writer], list)) {
+      throw notAsRead(list.writer, list.number);
     }
     if (position === from.position) return;
     await memory.keep({ told, exchanged: { ...from, position, heads, start } });
@@ -153,6 +161,10 @@ function progressOf(memory: ExchangedMemory): Exchanged {
 /** Returns whether a report follows the last one of its writer that was read. */
 function follows({ isStart, previous }: Report, head: Exchanged['heads'][string] | undefined) {
   return isStart || (head !== undefined && previous === head.hash);
+}
+
+function isSameHead(head: Exchanged['heads'][string] | undefined, { number, hash }: RekeyList) {
+  return head?.number === number && head.hash === hash;
 }
 
 function joinReports(

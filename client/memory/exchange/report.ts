@@ -11,7 +11,7 @@ import type { ReportKey } from '../report-key.ts';
 
 const signatureLabel = 'Service_Memory_Report_Signature_v1';
 const formatVersion = 1;
-const prefixBytes = 5;
+const prefixBytes = 6;
 const signatureBytes = 64;
 const paddingBytes = 256;
 
@@ -32,17 +32,29 @@ export interface ReportPlace {
   readonly number: number;
 }
 
+/** A report of a device, or one of the list that a rekey writes. */
+const kinds = ['report', 'list'] as const;
+
+/** The part of a record that is not encrypted. */
+export interface RecordPrefix {
+  readonly kind: (typeof kinds)[number];
+  /** The generation of the master key under which the record is encrypted. */
+  readonly generation: number;
+}
+
 /** Signs and encrypts a report for its place; docs/formats.md describes the bytes. */
 export async function sealReport(
   { generation, key }: ReportKey,
   identity: Pick<Identity, 'signingSeed'>,
   place: ReportPlace,
   report: Report,
+  kind: RecordPrefix['kind'] = 'report',
 ): Promise<Bytes> {
   const prefix = new Uint8Array(prefixBytes);
   const view = new DataView(prefix.buffer);
   view.setUint8(0, formatVersion);
-  view.setUint32(1, generation);
+  view.setUint8(1, kinds.indexOf(kind));
+  view.setUint32(2, generation);
   const placed = concatBytes(prefix, encodePlace(place));
   const json = utf8ToBytes(JSON.stringify(report));
   const text = padJson(json, Math.ceil(json.length / paddingBytes) * paddingBytes);
@@ -51,15 +63,15 @@ export async function sealReport(
 }
 
 /**
- * Returns the generation of the master key under which a report was encrypted, which is not
- * authenticated until the report is opened. Returns undefined for an unknown format.
+ * Returns the prefix of a record, which is not authenticated until the record is opened. Returns
+ * undefined for an unknown format.
  */
-export function reportedUnder(record: Bytes): number | undefined {
+export function readPrefix(record: Bytes): RecordPrefix | undefined {
   const view = new DataView(record.buffer, record.byteOffset, record.byteLength);
-  const isKnown =
-    record.length > prefixBytes + nonceBytes + tagBytes + signatureBytes &&
-    view.getUint8(0) === formatVersion;
-  return isKnown ? view.getUint32(1) : undefined;
+  if (record.length <= prefixBytes + nonceBytes + tagBytes + signatureBytes) return undefined;
+  const kind = kinds[view.getUint8(1)];
+  if (view.getUint8(0) !== formatVersion || kind === undefined) return undefined;
+  return { kind, generation: view.getUint32(2) };
 }
 
 /**

@@ -103,6 +103,8 @@ const steps = [
   'GET /v1/crypto/keys/master-envelope',
   'GET /v1/crypto/keys/master-envelope',
   'GET /v1/crypto/keys/sharing',
+  'GET /v1/documents',
+  'POST /v1/memory/records',
   'PUT /v1/auth/credentials',
 ];
 for (const [index, request] of steps.entries()) {
