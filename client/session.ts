@@ -20,8 +20,9 @@ import { createMemory } from './memory/create-memory.ts';
 import { createMemoryExchange } from './memory/exchange/exchange.ts';
 import { createRecords } from './memory/exchange/records.ts';
 import type { Memory } from './memory/memory.ts';
-import type { MemoryStore } from './memory/memory-store.ts';
+import type { MemoryStore } from './memory/storage/memory-store.ts';
 import { createProofs, type Proofs } from './proofs/proofs.ts';
+import { listRestores, type Restore } from './proofs/restores.ts';
 import type { TrustedKeys } from './proofs/trusted-keys.ts';
 import { createRecovery, type Recovery } from './recovery/recovery.ts';
 import { draftRekey, type RekeyDraft, type RekeyOptions } from './rekey/rekey.ts';
@@ -64,6 +65,11 @@ export interface VaultSession extends Sharing, BlockedSenders {
   storeDocument(options: StoreDocumentOptions): Promise<Document>;
   /** Seals a document and resolves with its verified seal; see `certifyDocument`. */
   certifyDocument(id: string): Promise<Seal>;
+  /**
+   * Lists the restores of the vault from a backup that it has sealed, newest first, so that the
+   * user can tell one from a lie before they accept an older state.
+   */
+  listRestores(): Promise<Restore[]>;
   /** Yields the changes of all of the user's devices as they happen; see `syncEvents`. */
   syncEvents(options: SyncEventsOptions): AsyncGenerator<SyncEvent, void, void>;
   /** Opens the user's objects on this device, which are synchronised with the other devices. */
@@ -157,7 +163,7 @@ export function createSession({
   };
   const account = { http, retry, envelopes, passwordKey: held, email };
   const listedDevices = createDevices({ http, envelopes, proofs, deviceId });
-  const devices = rememberRevocations(listedDevices, memory);
+  const devices = rememberDevices(listedDevices, memory);
   return {
     ...createSharing({ http, documents, memory, identities, openMasterKeys }),
     ...createBlockedSenders({ http }),
@@ -174,6 +180,7 @@ export function createSession({
       const owned = { id, ...(await openMasterKeys()) };
       return certifyDocument({ documents, memory, proofs, trustedKeys }, owned);
     },
+    listRestores: () => listRestores({ proofs, trustedKeys, memory }),
     syncEvents: (options) => syncEvents({ http, retry }, options),
     sync: (options) => openSync({ http, memory, ...options }),
     listSessions: (options) => sessions.list(options),
@@ -211,10 +218,14 @@ function rememberRemovals(documents: Documents, memory: Memory): Documents {
   };
 }
 
-/** Returns the devices, with each revocation by the user remembered and told to the others. */
-function rememberRevocations(devices: Devices, memory: Memory): Devices {
+/** Returns the devices, with what the user does to them remembered and told to the others. */
+function rememberDevices(devices: Devices, memory: Memory): Devices {
   return {
     ...devices,
+    async add(device) {
+      await devices.add(device);
+      await memory.registeredDevice(device.deviceId);
+    },
     async revoke(deviceId, options) {
       await devices.revoke(deviceId, options);
       if (devices.current() === deviceId.toLowerCase()) return;

@@ -2,7 +2,7 @@ import { createAccounts, type Accounts, type LoginOptions } from './accounts/acc
 import { createFileHash, type CreateFileHash } from './files/hash.ts';
 import { createHttp } from './http/http.ts';
 import type { AuditKey } from './proofs/audit-key.ts';
-import type { MemoryStore } from './memory/memory-store.ts';
+import type { MemoryStore } from './memory/storage/memory-store.ts';
 import { createProofs } from './proofs/proofs.ts';
 import { createTrustedKeys } from './proofs/trusted-keys.ts';
 import { recoverAccount, type RecoverAccount } from './recovery/recover-account.ts';

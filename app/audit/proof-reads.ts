@@ -5,6 +5,9 @@ import type { Tallies } from './tallies/tallies.ts';
 import type { Verification } from './verification/verification.ts';
 import type { Proofs } from './proofs/proofs.ts';
 
+/** Number of restores that users are shown. */
+const listedRestores = 10;
+
 interface ProofReadsOptions {
   readonly tallies: Tallies;
   readonly proofs: Proofs;
@@ -40,6 +43,10 @@ export function createProofReads({ tallies, proofs, verification }: ProofReadsOp
     /** Returns the audit proof of an entry. Throws the errors of Proofs.get. */
     get: ({ caller }: ServiceRequest, entryId: string): Promise<AuditProof> =>
       record(caller, proofs.get(caller, entryId)),
+
+    /** Returns the audit proofs of the last restores of the vault from a backup, newest first. */
+    restores: ({ caller }: ServiceRequest): Promise<AuditProof[]> =>
+      record(caller, proofs.findRestores(listedRestores)),
 
     /** Verifies an audit entry. Throws the errors of Verification.verify. */
     verify: ({ caller }: ServiceRequest, entryId: string): Promise<Verdict> =>

@@ -28,6 +28,8 @@ export const Proof = z
   })
   .meta({ id: 'AuditProof' });
 
+export const RestoreProofs = z.array(Proof);
+
 export const KeyState = z
   .enum(['CREATED', 'ACTIVE', 'RETIRED', 'COMPROMISED'])
   .describe('State of a signing key; `ACTIVE` is the key that signs.');

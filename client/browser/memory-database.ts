@@ -2,7 +2,7 @@ import type { DBSchema } from 'idb';
 import { z } from 'zod';
 import type { Bytes } from '../bytes/bytes.ts';
 import { ClientError } from '../errors/client-error.ts';
-import type { MemoryStore } from '../memory/memory-store.ts';
+import type { MemoryStore } from '../memory/storage/memory-store.ts';
 import { connect, deleteDatabase, type Connection } from './connection.ts';
 import type { DatabaseFormat } from './database-format.ts';
 import { holdWebLock, waitForTabs } from './web-lock.ts';

@@ -25,7 +25,10 @@ export interface DeviceLogOptions {
    * vault.
    */
   readonly trustedKeys: readonly string[];
-  /** Ids of all devices, including revoked ones, that the user recognises as their own. */
+  /**
+   * Ids of all devices, including revoked ones, that the user recognises as their own, such as
+   * `Memory.devices` returns.
+   */
   readonly recognised: readonly string[];
 }
 

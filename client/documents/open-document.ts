@@ -9,7 +9,7 @@ import {
 } from '../keys/document-key.ts';
 import { openWithAny, type MasterKeys } from '../keys/master-keys.ts';
 import type { Memory } from '../memory/memory.ts';
-import type { DocumentState } from '../memory/remembered.ts';
+import type { DocumentState } from '../memory/values/remembered.ts';
 import type { Document, Documents } from './documents.ts';
 import type { MetadataPlace } from './metadata-header.ts';
 import { decryptMetadata, hashMetadata, openMetadata, type PlacedMetadata } from './metadata.ts';
@@ -45,8 +45,8 @@ export function stateOf(
 
 /**
  * Fetches a document and decrypts its metadata and document key. Throws document_mismatch if the
- * vault sends another document, what `Look.sawDocument` throws, invalid_metadata, metadata_mismatch if the metadata belongs to another file, and VaultError
- * 404 not_found.
+ * vault sends another document, what `Look.sawDocument` throws, invalid_metadata, metadata_mismatch
+ * if the metadata belongs to another file, and VaultError 404 not_found.
  */
 export async function openDocument(
   { documents, memory }: OpenDependencies,

@@ -5,19 +5,20 @@ import { ClientError } from '../errors/client-error.ts';
 import type { KeyLook, ListedKeys } from '../keys/key-look.ts';
 import type { RekeyList } from '../keys/keyring.ts';
 import { generationOf, listMasterKeys } from '../keys/master-keys.ts';
-import { keyRolledBack, openJournal, type Journal } from './journal.ts';
-import type { ExchangedMemory, MemoryExchange } from './memory-exchange.ts';
+import { keyRolledBack, openJournal, type Journal } from './storage/journal.ts';
+import type { ExchangedMemory, MemoryExchange } from './exchange/memory-exchange.ts';
 import type { Memory } from './memory.ts';
-import { deriveMemoryKey } from './memory-record.ts';
-import type { MemoryStore } from './memory-store.ts';
-import { deriveReportKey, type ReportKey } from './report-key.ts';
-import { createRecollection, type Recollection } from './recollection.ts';
+import { deriveMemoryKey } from './storage/memory-record.ts';
+import { emptied, noStore } from './storage/empty-store.ts';
+import type { MemoryStore } from './storage/memory-store.ts';
+import { deriveReportKey, type ReportKey } from './exchange/report-key.ts';
+import { createRecollection, type Recollection } from './values/recollection.ts';
 import {
   changesOf,
   type RememberedDocument,
   type RememberedPerson,
   type StoredChanges,
-} from './remembered.ts';
+} from './values/remembered.ts';
 
 const checkLabel = 'Service_Memory_Check_v1';
 
@@ -127,6 +128,7 @@ export function createMemory({
       [id]: { ...value, accepted: accepted + 1, ...(insteadOf !== undefined && { insteadOf }) },
     };
     await keep({ documents });
+    await exchange.restart(exchanged);
   }
 
   const exchanged: ExchangedMemory = {
@@ -230,9 +232,18 @@ export function createMemory({
       await overrule(id, { forgotten: true });
     },
 
+    async registeredDevice(deviceId) {
+      await keep({ devices: { [deviceId.toLowerCase()]: 'registered' } });
+    },
+
+    async devices() {
+      await ready();
+      return recollection.devices();
+    },
+
     async revokedDevice(deviceId) {
       // Not `ready`: reports of this very device may be what cannot be read.
-      await keep({ revoked: { [deviceId.toLowerCase()]: true } });
+      await keep({ devices: { [deviceId.toLowerCase()]: 'revoked' } });
     },
 
     async exchange() {
@@ -272,19 +283,3 @@ async function derive(keys: ListedKeys): Promise<Omit<Opened, 'journal'>> {
 async function checkOf(masterKey: Bytes): Promise<Bytes> {
   return deriveKey(masterKey, checkLabel);
 }
-
-/** Returns the store as if it held nothing; the first record replaces what it holds. */
-function emptied(store: MemoryStore): MemoryStore {
-  return {
-    load: async () => [],
-    append: (record) => store.append(record),
-    replace: (record) => store.replace(record),
-  };
-}
-
-/** Keeps nothing beyond the session. */
-const noStore: MemoryStore = {
-  load: async () => [],
-  append: async () => {},
-  replace: async () => {},
-};

@@ -1,7 +1,7 @@
 import type { Bytes } from '../bytes/bytes.ts';
 import type { KeyLook } from '../keys/key-look.ts';
-import type { DocumentState, RememberedPerson, RememberedShare } from './remembered.ts';
-import type { RolledBackError } from './rolled-back-error.ts';
+import type { DocumentState, RememberedPerson, RememberedShare } from './values/remembered.ts';
+import type { RolledBackError } from './values/rolled-back-error.ts';
 
 /**
  * A look at the vault. What the vault shows is compared with what was remembered when the look
@@ -73,6 +73,13 @@ export interface Memory {
    * vault, and tells at `logout`; call it now and then in a session that lasts.
    */
   exchange(): Promise<void>;
+  /** Remembers that the user registered a device. */
+  registeredDevice(deviceId: string): Promise<void>;
+  /**
+   * Resolves with the ids of the devices that the user registered, by what this device and the
+   * others told, for `Devices.check`.
+   */
+  devices(): Promise<readonly string[]>;
   /**
    * Remembers that the user revoked a device: what only that device told counts for nothing from
    * now on.

@@ -1,7 +1,7 @@
 import { encodeBase64 } from '../bytes/base64.ts';
 import type { Bytes } from '../bytes/bytes.ts';
 import { ClientError } from '../errors/client-error.ts';
-import type { MemoryStore } from '../memory/memory-store.ts';
+import type { MemoryStore } from '../memory/storage/memory-store.ts';
 import { openLineFile } from './line-file.ts';
 
 /**

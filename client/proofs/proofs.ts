@@ -28,6 +28,8 @@ export interface Proofs {
    * entry_erased.
    */
   get(id: string): Promise<AuditProof>;
+  /** Resolves with the proofs of the vault's last restores from a backup, newest first. */
+  restores(): Promise<AuditProof[]>;
   /**
    * Asks the vault to verify the proof with this id; `verifyProof` verifies a proof without the
    * vault. Throws what `get` throws.
@@ -49,6 +51,8 @@ export function createProofs({ http }: { readonly http: Http }): Proofs {
     get(id) {
       return http.json(AuditProof, { method: 'GET', path: proofPath(id) });
     },
+
+    restores: () => http.json(z.array(AuditProof), { method: 'GET', path: '/v1/audit/restores' }),
 
     verify(id) {
       return http.json(Verdict, { method: 'GET', path: `${proofPath(id)}/verify` });

@@ -2,7 +2,7 @@ import { decryptMetadata } from '../documents/metadata.ts';
 import { stateOf, type OpenDependencies } from '../documents/open-document.ts';
 import { ClientError } from '../errors/client-error.ts';
 import { openWithAny, type MasterKeys } from '../keys/master-keys.ts';
-import type { RememberedChanges } from '../memory/remembered.ts';
+import type { RememberedChanges } from '../memory/values/remembered.ts';
 
 /**
  * Lists the states of all documents of the user, and compares each with what is remembered. Leaves

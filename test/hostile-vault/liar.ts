@@ -1,6 +1,6 @@
 import type { ExecutionContext } from 'ava';
 import type { MasterKeys } from '../../client/keys/master-keys.ts';
-import type { MemoryStore } from '../../client/memory/memory-store.ts';
+import type { MemoryStore } from '../../client/memory/storage/memory-store.ts';
 import type { VaultSession } from '../../client/session.ts';
 import type { VaultClient, VaultClientOptions } from '../../client/vault.ts';
 import { pathOf } from '../support/client/recording-fetch.ts';

@@ -8,7 +8,7 @@ import { encodeBase64 } from '../../client/bytes/base64.ts';
 import type { Document } from '../../client/documents/documents.ts';
 import { IdentityError } from '../../client/identity/identity-error.ts';
 import { createIdentity, fingerprintOf } from '../../client/identity/identity.ts';
-import { RolledBackError } from '../../client/memory/rolled-back-error.ts';
+import { RolledBackError } from '../../client/memory/values/rolled-back-error.ts';
 import { SealError } from '../../client/proofs/seal.ts';
 import type { VaultSession } from '../../client/session.ts';
 import { gather } from '../support/client/collect.ts';

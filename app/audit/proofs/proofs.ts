@@ -20,6 +20,8 @@ export interface Proofs {
   list(caller: Caller, entryIds: readonly string[]): Promise<AuditProof[]>;
   /** Returns a page of the entries of a resource that the caller may see, as StoredProofs does. */
   readonly findOfResource: StoredProofs['findOfResource'];
+  /** Returns the proofs of the last restores of the vault, newest first. */
+  readonly findRestores: StoredProofs['findRestores'];
   /**
    * Waits for the audit proof of an entry. Resolves with undefined if the entry is not signed
    * within `ms`. Rejects at once with any error of `get` except proof_not_ready.
@@ -69,6 +71,7 @@ export function createProofs({ db, storedProofs, sealer }: ProofsOptions): Proof
       return stored.flatMap((found) => ('proof' in found ? [found.proof] : []));
     },
     findOfResource: storedProofs.findOfResource,
+    findRestores: storedProofs.findRestores,
     async waitFor(caller, entryId, ms) {
       const deadline = performance.now() + ms;
       for (;;) {

@@ -1,4 +1,5 @@
 import { sql, type Selectable } from 'kysely';
+import { nobody } from '../../audit-trail/event.ts';
 import type { Database, Tx } from '../../db/database.ts';
 import type { Schema } from '../../db/schema.ts';
 import type { Caller } from '../../http/requests/caller.ts';
@@ -141,6 +142,28 @@ export function createStoredProofs({ db, registry }: StoredProofsOptions) {
         slice.push(entryId);
       }
       yield await find(caller, slice);
+    },
+
+    /**
+     * Returns the proofs of the last restores of the vault, newest first. They concern every user,
+     * and are nobody's.
+     */
+    async findRestores(limit: number): Promise<AuditProof[]> {
+      const rows = await db.asService((tx) =>
+        tx
+          .selectFrom('audit_entries')
+          .select(readColumns)
+          .where('user_id', '=', nobody.userId)
+          .where('resource_type', '=', 'vault')
+          .where('action', '=', 'vault.restored')
+          .where('state', '=', 'SEALED')
+          .orderBy('id', 'desc')
+          .limit(limit)
+          .execute(),
+      );
+      const keys = await findKeys(rows);
+      const stored = rows.map((row) => toStored(row.id, row, keys));
+      return stored.flatMap((found) => ('proof' in found ? [found.proof] : []));
     },
 
     /** Returns the ids of the newest `limit` entries that the caller may see and are not erased. */

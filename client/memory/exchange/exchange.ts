@@ -3,9 +3,9 @@ import type { Bytes } from '../../bytes/bytes.ts';
 import { hasCode } from '../../errors/vault-error.ts';
 import type { RekeyList } from '../../keys/keyring.ts';
 import type { Identity } from '../../identity/identity.ts';
-import type { ExchangedMemory, MemoryExchange } from '../memory-exchange.ts';
-import { changesOf, type Exchanged, type RememberedChanges } from '../remembered.ts';
-import { RolledBackError } from '../rolled-back-error.ts';
+import type { ExchangedMemory, MemoryExchange } from './memory-exchange.ts';
+import { changesOf, type Exchanged, type RememberedChanges } from '../values/remembered.ts';
+import { RolledBackError } from '../values/rolled-back-error.ts';
 import { splitValues } from './portions.ts';
 import type { Records } from './records.ts';
 import { hashReport, openReport, readPrefix, sealReport, type Report } from './report.ts';
@@ -31,16 +31,18 @@ export function createMemoryExchange({
 
   async function readAll(memory: ExchangedMemory): Promise<void> {
     const progress = progressOf(memory);
+    const again = { ...progress, position: 0 };
     try {
-      await readFrom(memory, progress);
+      if (!(await readFrom(memory, progress))) await readFrom(memory, again);
     } catch (error) {
       if (!(error instanceof RolledBackError) || progress.position === 0) throw error;
       // A vault that was restored counts positions anew. What is read again changes nothing.
-      await readFrom(memory, { ...progress, position: 0 });
+      await readFrom(memory, again);
     }
   }
 
-  async function readFrom(memory: ExchangedMemory, from: Exchanged): Promise<void> {
+  /** Reads on. Resolves with false if the last record that was read is no longer in its place. */
+  async function readFrom(memory: ExchangedMemory, from: Exchanged): Promise<boolean> {
     let { position, start } = from;
     const heads = { ...from.heads };
     const self = deviceId();
@@ -48,8 +50,13 @@ export function createMemoryExchange({
     let identity: Identity | undefined;
     const told: Record<string, RememberedChanges> = {};
     const wanted = new Map<string, number>();
-    for await (const stored of records.list(position)) {
+    let isOnTrack = position === 0;
+    let lastOfSelf = 0;
+    for await (const stored of records.list(Math.max(position - 1, 0))) {
+      if (!isOnTrack && stored.position !== position) return false;
+      isOnTrack = true;
       position = stored.position;
+      if (stored.writer === self) lastOfSelf = stored.number;
       const { writer, number } = stored;
       const { kind, generation } = readPrefix(stored.record) ?? {};
       // A rekey that failed may have left a list under a master key that nobody has.
@@ -74,6 +81,9 @@ export function createMemoryExchange({
       }
       told[writer] = joinReports(told[writer], memory.recollection.worthKeeping(report));
     }
+    if (!isOnTrack) return false;
+    // The vault lost reports of this device: it tells everything anew.
+    if (from.position === 0 && lastOfSelf < (heads[self ?? '']?.number ?? 0)) start = 0;
     for (const [writer, number] of wanted) {
       if ((heads[writer]?.number ?? 0) >= number) continue;
       if (!memory.recollection.isRevoked(writer, told)) throw notAsRead(writer, number);
@@ -81,8 +91,10 @@ export function createMemoryExchange({
     if (list !== undefined && !isSameHead(heads[list.writer], list)) {
       throw notAsRead(list.writer, list.number);
     }
-    if (position === from.position) return;
-    await memory.keep({ told, exchanged: { ...from, position, heads, start } });
+    if (position !== from.position || start !== from.start) {
+      await memory.keep({ told, exchanged: { ...from, position, heads, start } });
+    }
+    return true;
   }
 
   async function tell(memory: ExchangedMemory, writer: string): Promise<void> {
@@ -124,6 +136,13 @@ export function createMemoryExchange({
 
   return {
     read: (memory) => inTurn(() => readAll(memory)),
+    restart: (memory) =>
+      inTurn(async () => {
+        const { generation, heads } = progressOf(memory);
+        const self = deviceId() ?? '';
+        const own = heads[self] === undefined ? {} : { [self]: heads[self] };
+        await memory.keep({ exchanged: { generation, position: 0, heads: own, start: 0 } });
+      }),
     exchange: (memory) =>
       inTurn(async () => {
         await readAll(memory);
@@ -169,13 +188,13 @@ function isSameHead(head: Exchanged['heads'][string] | undefined, { number, hash
 
 function joinReports(
   before: RememberedChanges = changesOf({}),
-  { documents, people, shares, revoked, vaultKeys }: RememberedChanges,
+  { documents, people, shares, devices, vaultKeys }: RememberedChanges,
 ): RememberedChanges {
   return {
     documents: { ...before.documents, ...documents },
     people: { ...before.people, ...people },
     shares: { ...before.shares, ...shares },
-    revoked: { ...before.revoked, ...revoked },
+    devices: { ...before.devices, ...devices },
     vaultKeys: { ...before.vaultKeys, ...vaultKeys },
   };
 }

@@ -1,4 +1,4 @@
-import { changesOf, type Kind, kinds, type RememberedChanges } from '../remembered.ts';
+import { changesOf, type Kind, kinds, type RememberedChanges } from '../values/remembered.ts';
 
 /** Maximum characters of the values in one report, so that its record is under 64 KiB. */
 const maxCharacters = 32_768;

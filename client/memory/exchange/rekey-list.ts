@@ -1,8 +1,8 @@
 import type { Identity } from '../../identity/identity.ts';
 import type { RekeyList } from '../../keys/keyring.ts';
 import type { MasterKeys } from '../../keys/master-keys.ts';
-import { changesOf, type RememberedChanges } from '../remembered.ts';
-import { deriveReportKey } from '../report-key.ts';
+import { changesOf, type RememberedChanges } from '../values/remembered.ts';
+import { deriveReportKey } from './report-key.ts';
 import { splitValues } from './portions.ts';
 import type { Records } from './records.ts';
 import { hashReport, sealReport } from './report.ts';

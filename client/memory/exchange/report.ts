@@ -6,8 +6,8 @@ import { padJson, parseJson } from '../../bytes/json.ts';
 import { decryptGcm, encryptGcm, nonceBytes, tagBytes } from '../../crypto/aes-gcm.ts';
 import type { Identity } from '../../identity/identity.ts';
 import { isSignedBy, sign } from '../../identity/signature.ts';
-import { RememberedChanges } from '../remembered.ts';
-import type { ReportKey } from '../report-key.ts';
+import { RememberedChanges } from '../values/remembered.ts';
+import type { ReportKey } from './report-key.ts';
 
 const signatureLabel = 'Service_Memory_Report_Signature_v1';
 const formatVersion = 1;

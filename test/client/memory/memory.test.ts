@@ -4,8 +4,8 @@ import test from 'ava';
 import type { MasterKeys } from '../../../client/keys/master-keys.ts';
 import { createMemory } from '../../../client/memory/create-memory.ts';
 import type { Memory } from '../../../client/memory/memory.ts';
-import type { MemoryStore } from '../../../client/memory/memory-store.ts';
-import type { DocumentState } from '../../../client/memory/remembered.ts';
+import type { MemoryStore } from '../../../client/memory/storage/memory-store.ts';
+import type { DocumentState } from '../../../client/memory/values/remembered.ts';
 import { createTestMemory } from '../../support/client/memory-store.ts';
 
 const [first, second, other] = [randomBytes(32), randomBytes(32), randomBytes(32)];
@@ -19,7 +19,8 @@ const stateOf = (version: number, change = 0): DocumentState => ({
 });
 
 /** This device is the user's only one. */
-const withNobody = { read: async () => {}, exchange: async () => {} };
+const nothing = async () => {};
+const withNobody = { read: nothing, exchange: nothing, restart: nothing };
 
 /** Opens what a store remembers, in a session to which the vault shows these keys. */
 function openWith(store: MemoryStore | undefined, keys: MasterKeys): Memory {

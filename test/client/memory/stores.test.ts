@@ -10,7 +10,7 @@ import {
   openMemoryDatabase,
 } from '../../../client/browser/memory-database.ts';
 import type { Bytes } from '../../../client/bytes/bytes.ts';
-import type { MemoryStore } from '../../../client/memory/memory-store.ts';
+import type { MemoryStore } from '../../../client/memory/storage/memory-store.ts';
 import { openMemoryFile } from '../../../client/node/memory-file.ts';
 
 /** A place that holds a store. Each client opens it and closes it again. */

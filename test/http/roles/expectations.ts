@@ -105,6 +105,7 @@ export const expectations: Readonly<Record<string, Expectation>> = {
   'DELETE /v1/uploads/:sessionId': named('upload'),
 
   'POST /v1/documents/share-key': listed({ json: { recipientEmail: 'ada@example.org' } }),
+  'GET /v1/audit/restores': listed(),
   'GET /v1/memory/records': listed(),
   'POST /v1/memory/records': listed({
     json: { writer: randomUUID(), number: 1, record: randomBytes(9).toString('base64') },

@@ -5,7 +5,7 @@ export interface Layer {
   readonly documents: Map<string, RememberedChanges['documents'][string]>;
   readonly people: Map<string, RememberedChanges['people'][string]>;
   readonly shares: Map<string, RememberedChanges['shares'][string]>;
-  readonly revoked: Map<string, true>;
+  readonly devices: Map<string, RememberedChanges['devices'][string]>;
   readonly vaultKeys: Map<string, string[]>;
 }
 
@@ -14,7 +14,7 @@ export function createLayer(): Layer {
     documents: new Map(),
     people: new Map(),
     shares: new Map(),
-    revoked: new Map(),
+    devices: new Map(),
     vaultKeys: new Map(),
   };
 }
@@ -24,7 +24,7 @@ export function applyTo(layer: Layer, changes: RememberedChanges): void {
   put(layer.documents, changes.documents);
   put(layer.people, changes.people);
   put(layer.shares, changes.shares);
-  put(layer.revoked, changes.revoked);
+  put(layer.devices, changes.devices);
   put(layer.vaultKeys, changes.vaultKeys);
 }
 
@@ -34,7 +34,7 @@ export function changesIn(layer: Layer): RememberedChanges {
     documents: Object.fromEntries(layer.documents),
     people: Object.fromEntries(layer.people),
     shares: Object.fromEntries(layer.shares),
-    revoked: Object.fromEntries(layer.revoked),
+    devices: Object.fromEntries(layer.devices),
     vaultKeys: Object.fromEntries(layer.vaultKeys),
   };
 }

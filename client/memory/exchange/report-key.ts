@@ -1,5 +1,5 @@
-import { deriveGcmKey, type GcmKey } from '../crypto/aes-gcm.ts';
-import { presentKeyOf, type MasterKeys } from '../keys/master-keys.ts';
+import { deriveGcmKey, type GcmKey } from '../../crypto/aes-gcm.ts';
+import { presentKeyOf, type MasterKeys } from '../../keys/master-keys.ts';
 
 const reportLabel = 'Service_Memory_Report_v1';
 

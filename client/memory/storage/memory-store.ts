@@ -1,4 +1,4 @@
-import type { Bytes } from '../bytes/bytes.ts';
+import type { Bytes } from '../../bytes/bytes.ts';
 
 /**
  * Durable storage of what a device remembers, for one user and one client at a time. It holds

@@ -1,4 +1,4 @@
-import { ClientError } from '../errors/client-error.ts';
+import { ClientError } from '../../errors/client-error.ts';
 import type { DocumentState } from './remembered.ts';
 
 /**

@@ -1,6 +1,6 @@
 import { concatBytes, utf8ToBytes } from '@noble/hashes/utils.js';
-import type { Bytes } from '../bytes/bytes.ts';
-import { parseJson } from '../bytes/json.ts';
+import type { Bytes } from '../../bytes/bytes.ts';
+import { parseJson } from '../../bytes/json.ts';
 import {
   decryptGcm,
   deriveGcmKey,
@@ -8,9 +8,9 @@ import {
   nonceBytes,
   tagBytes,
   type GcmKey,
-} from '../crypto/aes-gcm.ts';
-import { ClientError } from '../errors/client-error.ts';
-import { StoredChanges } from './remembered.ts';
+} from '../../crypto/aes-gcm.ts';
+import { ClientError } from '../../errors/client-error.ts';
+import { StoredChanges } from '../values/remembered.ts';
 
 const memoryLabel = 'Service_Memory_v1';
 const formatVersion = 1;

@@ -1,6 +1,6 @@
-import type { RekeyList } from '../keys/keyring.ts';
-import type { Recollection } from './recollection.ts';
-import type { StoredChanges } from './remembered.ts';
+import type { RekeyList } from '../../keys/keyring.ts';
+import type { Recollection } from '../values/recollection.ts';
+import type { StoredChanges } from '../values/remembered.ts';
 import type { ReportKey } from './report-key.ts';
 
 /** The side of the memory that the exchange with the user's other devices uses. */
@@ -27,4 +27,9 @@ export interface MemoryExchange {
    * time. Tells nothing in a session that is bound to no device. Throws what `read` throws.
    */
   exchange(memory: ExchangedMemory): Promise<void>;
+  /**
+   * Reads and tells everything anew the next time, since the user accepts that the vault was
+   * restored: it may have lost reports.
+   */
+  restart(memory: ExchangedMemory): Promise<void>;
 }

@@ -1,7 +1,7 @@
-import type { Bytes } from '../bytes/bytes.ts';
-import { ClientError } from '../errors/client-error.ts';
-import { generationOf, listMasterKeys, type MasterKeys } from '../keys/master-keys.ts';
-import { createTurns } from '../async/turns.ts';
+import type { Bytes } from '../../bytes/bytes.ts';
+import { ClientError } from '../../errors/client-error.ts';
+import { generationOf, listMasterKeys, type MasterKeys } from '../../keys/master-keys.ts';
+import { createTurns } from '../../async/turns.ts';
 import {
   deriveMemoryKey,
   openRecord,
@@ -10,9 +10,9 @@ import {
   type MemoryKey,
 } from './memory-record.ts';
 import type { MemoryStore } from './memory-store.ts';
-import { applyTo, changesIn, createLayer } from './layer.ts';
-import type { StoredChanges } from './remembered.ts';
-import { RolledBackError } from './rolled-back-error.ts';
+import { applyTo, changesIn, createLayer } from '../values/layer.ts';
+import type { StoredChanges } from '../values/remembered.ts';
+import { RolledBackError } from '../values/rolled-back-error.ts';
 
 /** Number of records after which all are replaced by one. */
 const maxRecords = 500;

@@ -49,6 +49,8 @@ const RememberedShare = z.object({
 });
 export type RememberedShare = z.output<typeof RememberedShare>;
 
+const DeviceFate = z.enum(['registered', 'revoked']);
+
 /** Values that changed, by the name under which each is remembered. */
 export const RememberedChanges = z.object({
   /** By the id of the document. */
@@ -57,15 +59,15 @@ export const RememberedChanges = z.object({
   people: z.record(z.string(), RememberedPerson).default({}),
   /** By the id of a share that the user received. */
   shares: z.record(z.string(), RememberedShare).default({}),
-  /** Ids of devices that the user revoked. */
-  revoked: z.record(z.string(), z.literal(true)).default({}),
+  /** By the id of a device that the user registered. */
+  devices: z.record(z.string(), DeviceFate).default({}),
   /** Fingerprints of the first audit keys that the vault showed, under the name `first`. */
   vaultKeys: z.record(z.string(), z.array(z.string())).default({}),
 });
 export type RememberedChanges = z.output<typeof RememberedChanges>;
 
 /** The kinds of values that are remembered. */
-export const kinds = ['documents', 'people', 'shares', 'revoked', 'vaultKeys'] as const;
+export const kinds = ['documents', 'people', 'shares', 'devices', 'vaultKeys'] as const;
 export type Kind = (typeof kinds)[number];
 
 /** The names of the values that were not told to the other devices yet. */
@@ -104,5 +106,5 @@ export type StoredChanges = z.output<typeof StoredChanges>;
 
 /** Returns changes from which all kinds that are not given are absent. */
 export function changesOf(given: Partial<RememberedChanges>): RememberedChanges {
-  return { documents: {}, people: {}, shares: {}, revoked: {}, vaultKeys: {}, ...given };
+  return { documents: {}, people: {}, shares: {}, devices: {}, vaultKeys: {}, ...given };
 }

@@ -54,9 +54,9 @@ export function createRecollection() {
 
   /** Returns the devices that were revoked, by what this one and those that count told. */
   function findRevoked(): Set<string> {
-    const revoked = new Set(own.revoked.keys());
-    for (const [writer, layer] of told) {
-      if (!revoked.has(writer)) for (const id of layer.revoked.keys()) revoked.add(id);
+    const revoked = new Set(revokedIn(own.devices));
+    for (const [writer, { devices }] of told) {
+      if (!revoked.has(writer)) for (const id of revokedIn(devices)) revoked.add(id);
     }
     return revoked;
   }
@@ -149,7 +149,15 @@ export function createRecollection() {
 
     /** Returns whether a device was revoked, also by what was told just now. */
     isRevoked: (writer: string, now: Readonly<Record<string, RememberedChanges>>): boolean =>
-      findRevoked().has(writer) || Object.values(now).some(({ revoked }) => writer in revoked),
+      findRevoked().has(writer) ||
+      Object.values(now).some(({ devices }) => devices[writer] === 'revoked'),
+
+    /** Returns the ids of the devices that the user registered, also of those revoked since. */
+    devices: (): readonly string[] => {
+      const known = new Set(own.devices.keys());
+      for (const [, { devices }] of counting()) for (const id of devices.keys()) known.add(id);
+      return [...known];
+    },
 
     hasShare: (id: string): boolean => own.shares.has(id),
 
@@ -229,9 +237,13 @@ function createUntold(given: Untold = {}) {
     documents: new Set(given.documents),
     people: new Set(given.people),
     shares: new Set(given.shares),
-    revoked: new Set(given.revoked),
+    devices: new Set(given.devices),
     vaultKeys: new Set(given.vaultKeys),
   };
+}
+
+function revokedIn(devices: Layer['devices']): string[] {
+  return [...devices].flatMap(([id, fate]) => (fate === 'revoked' ? [id] : []));
 }
 
 function describeShare({ documentId, version }: RememberedShare): string {

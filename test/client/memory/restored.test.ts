@@ -1,0 +1,118 @@
+import anyTest, { type ExecutionContext, type TestFn } from 'ava';
+import { until } from '../../../app/dev/processes/until.ts';
+import type { OpenAccount } from '../../../client/demo/steps/account.ts';
+import { addVersion } from '../../../client/documents/add-version.ts';
+import { openDocument } from '../../../client/documents/open-document.ts';
+import { createDeviceKey } from '../../../client/keys/device-key.ts';
+import { RolledBackError } from '../../../client/memory/values/rolled-back-error.ts';
+import type { VaultSession } from '../../../client/session.ts';
+import { createTestMemory } from '../../support/client/memory-store.ts';
+import { sourceOf, storeBytes, toolsOf } from '../../support/client/stored.ts';
+import { connect, createUser } from '../../support/client/user.ts';
+import { createSql, type Sql } from '../../support/vault/sql.ts';
+import { startReadyVault, type TestVault } from '../../support/vault/vault.ts';
+import { tellRestored } from '../../sync/restored.ts';
+
+const test = anyTest as TestFn<{ readonly vault: TestVault; readonly sql: Sql }>;
+
+test.before(async (t) => {
+  const vault = await startReadyVault();
+  t.context = { vault, sql: createSql(vault) };
+});
+test.after.always((t) => t.context.vault.stop());
+
+const tables = ['documents', 'document_versions', 'memory_records'];
+
+/** Backs up a user's documents and records, and returns the function that puts them back. */
+async function backUp(sql: Sql, userId: string): Promise<() => Promise<void>> {
+  const backups = await Promise.all(
+    tables.map(async (table) => {
+      const [row] = await sql(
+        `select coalesce(json_agg(t), '[]')::text as rows from ${table} t where user_id = $1`,
+        [userId],
+      );
+      return { table, rows: String(row?.['rows']) };
+    }),
+  );
+  return async () => {
+    for (const { table, rows } of backups) {
+      await sql(`delete from ${table} where user_id = $1`, [userId]);
+      await sql(`insert into ${table} select * from json_populate_recordset(null::${table}, $1)`, [
+        rows,
+      ]);
+    }
+  };
+}
+
+/** Logs in on a new device, with a memory that lasts. */
+async function addDevice(vault: TestVault, { credentials }: OpenAccount): Promise<VaultSession> {
+  const session = await connect(vault).login({ ...credentials, memory: createTestMemory() });
+  const key = createDeviceKey();
+  await session.devices.add({ ...key, name: 'Laptop', platform: 'Firefox' });
+  return session;
+}
+
+async function open(session: VaultSession, id: string) {
+  const keys = await session.envelopes.openMasterKeys();
+  return openDocument(toolsOf(session), { id, ...keys });
+}
+
+async function addNext(session: VaultSession, id: string): Promise<void> {
+  const keys = await session.envelopes.openMasterKeys();
+  await addVersion(toolsOf(session), { id, ...keys, source: sourceOf(new Uint8Array(20)) });
+}
+
+async function assertRolledBack(t: ExecutionContext, work: Promise<unknown>) {
+  const error = await t.throwsAsync(work, { instanceOf: RolledBackError });
+  return error instanceof RolledBackError ? error : t.fail();
+}
+
+test('a restored vault is told apart, and accepted once for all devices', async (t) => {
+  const { vault, sql } = t.context;
+  const user = await createUser(vault, connect(vault));
+  const { document } = await storeBytes(user, 10);
+  const { id } = document;
+  const [one, other] = [await addDevice(vault, user), await addDevice(vault, user)];
+  for (const session of [one, other]) {
+    await open(session, id);
+    await session.memory.exchange();
+  }
+  const [row] = await sql('select user_id from documents where id = $1', [id]);
+  const restore = await backUp(sql, String(row?.['user_id']));
+  await addNext(one, id);
+  for (const session of [one, other]) {
+    await open(session, id);
+    await session.memory.exchange();
+  }
+  t.deepEqual(await one.listRestores(), []);
+
+  await restore();
+  await tellRestored(vault);
+  const error = await assertRolledBack(t, open(one, id));
+  t.is(error.state?.version, 1);
+  const [restored] = await untilSealed(one);
+  t.true((restored?.sealedAt.getTime() ?? 0) > Date.parse(document.createdAt));
+  await one.memory.acceptDocument(error);
+  t.is((await open(one, id)).version, 1);
+  await one.memory.exchange();
+  await assertRolledBack(t, open(other, id));
+  await other.memory.exchange();
+  t.is((await open(other, id)).version, 1);
+
+  // Both go on from the accepted state, and notice when the vault goes back again.
+  const again = await backUp(sql, String(row?.['user_id']));
+  await addNext(other, id);
+  await other.memory.exchange();
+  await one.memory.exchange();
+  await again();
+  for (const session of [one, other]) await assertRolledBack(t, open(session, id));
+});
+
+/** Waits until the entry of the restore is sealed. */
+function untilSealed(session: VaultSession) {
+  const list = async () => {
+    const restores = await session.listRestores();
+    return restores.length > 0 && restores;
+  };
+  return until(list, { what: 'the sealed restore', timeoutMs: 30_000 });
+}
