@@ -20,10 +20,12 @@ test('the values printed in docs/formats.md are those of the test vectors', asyn
   const [, argon2] = await readVectors('argon2.json', z.array(Strings));
   const [leaf] = await readVectors('sync.json', z.array(Strings));
   const stream = z.looseObject({ files: z.array(Strings), metadata: Strings, keyword: Strings });
+  const report = await readVectors('report.json', Strings);
   const { files, metadata, keyword, ...keys } = await readVectors('stream.json', stream);
 
-  const printed = [srp, argon2, files[2], metadata, keyword, leaf, Strings.parse(keys)].flat();
-  t.is(printed.length, 40);
+  const parts = [srp, argon2, files[2], metadata, keyword, leaf, report, Strings.parse(keys)];
+  const printed = parts.flat();
+  t.is(printed.length, 47);
   for (const [name, value] of printed.map((entry) => entry ?? t.fail())) {
     if (name !== 'b') t.true(joined.includes(value), name);
   }

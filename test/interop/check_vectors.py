@@ -6,11 +6,12 @@ from hashlib import sha1
 from pathlib import Path
 from typing import Any
 
-from cryptography.exceptions import InvalidTag
+from cryptography.exceptions import InvalidSignature, InvalidTag
 from cryptography.hazmat.primitives.keywrap import InvalidUnwrap
 
 import recovery_words
 import rekey
+import report
 import sharing
 import srp
 import strict_base64
@@ -43,6 +44,7 @@ class Vectors(unittest.TestCase):
             "aes-kw-rfc3394.json",
             "argon2.json",
             "rekey.json",
+            "report.json",
             "sharing.json",
             "srp-rfc5054.json",
             "srp.json",
@@ -149,6 +151,26 @@ class Vectors(unittest.TestCase):
                 self.assertEqual(open_leaf(key, object_id, pointer, sealed), value)
                 with self.assertRaises(InvalidTag):
                     open_leaf(key, object_id, pointer + "/", sealed)
+
+    def test_reports(self) -> None:
+        vector = load("report.json")
+        key, seed = bytes.fromhex(vector["masterKey"]), bytes.fromhex(vector["signingSeed"])
+        writer, place = vector["writer"], vector["number"]
+        record, content = vector["record"], vector["report"]
+        self.assertEqual(report.report_key(key).hex(), vector["key"])
+        nonce = bytes.fromhex(vector["nonce"])
+        sealed = report.seal_report(
+            key, vector["generation"], seed, writer, place, content, nonce=nonce
+        )
+        self.assertEqual(sealed, record)
+        self.assertEqual(report.hash_report(record), vector["hash"])
+        signer = bytes.fromhex(vector["signingKey"])
+        opened = report.open_report(key, signer, writer, place, record)
+        self.assertEqual(opened, (report.REPORT, vector["generation"], content))
+        with self.assertRaises(InvalidTag):
+            report.open_report(key, signer, writer, place + 1, record)
+        with self.assertRaises(InvalidSignature):
+            report.open_report(key, bytes.fromhex(vector["key"]), writer, place, record)
 
     def test_aes_key_wrap(self) -> None:
         for vector in load("aes-kw-rfc3394.json"):

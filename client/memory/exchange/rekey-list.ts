@@ -32,7 +32,7 @@ export async function writeRekeyList(
     const previous = list?.hash ?? null;
     const report = { ...portion, previous, isStart: list === undefined, read: {} };
     const place = { writer, number };
-    const record = await sealReport(reportKey, identity, place, report, 'list');
+    const record = await sealReport(reportKey, identity, place, report, { kind: 'list' });
     await records.add({ ...place, record }, undefined);
     list = { writer, number, hash: hashReport(record) };
   }

@@ -42,13 +42,19 @@ export interface RecordPrefix {
   readonly generation: number;
 }
 
+interface SealOptions {
+  readonly kind?: RecordPrefix['kind'];
+  /** For tests with vectors only. */
+  readonly nonce?: Bytes;
+}
+
 /** Signs and encrypts a report for its place; docs/formats.md describes the bytes. */
 export async function sealReport(
   { generation, key }: ReportKey,
   identity: Pick<Identity, 'signingSeed'>,
   place: ReportPlace,
   report: Report,
-  kind: RecordPrefix['kind'] = 'report',
+  { kind = 'report', nonce }: SealOptions = {},
 ): Promise<Bytes> {
   const prefix = new Uint8Array(prefixBytes);
   const view = new DataView(prefix.buffer);
@@ -59,7 +65,7 @@ export async function sealReport(
   const json = utf8ToBytes(JSON.stringify(report));
   const text = padJson(json, Math.ceil(json.length / paddingBytes) * paddingBytes);
   const signature = sign(identity, signatureLabel, concatBytes(placed, text));
-  return concatBytes(prefix, await encryptGcm(key, concatBytes(signature, text), placed));
+  return concatBytes(prefix, await encryptGcm(key, concatBytes(signature, text), placed, nonce));
 }
 
 /**
