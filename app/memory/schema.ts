@@ -19,17 +19,24 @@ export const MemoryPage = z.strictObject({
     .describe('The `position` after which the page begins. Default: the start.'),
 });
 
-export const AddMemoryRecord = z.strictObject({
-  writer,
-  number,
-  record: Base64(maxRecordBytes),
-  discardBefore: number
-    .optional()
-    .describe('Removes the earlier records of the writer whose number is below this one.'),
-});
+export const AddMemoryRecord = z
+  .strictObject({
+    writer,
+    number,
+    record: Base64(maxRecordBytes),
+    discardBefore: number
+      .optional()
+      .describe('Removes the earlier records of the writer whose number is below this one.'),
+  })
+  .meta({ id: 'NewMemoryRecord' });
 
 export const MemoryRecordView = z
-  .strictObject({ position, writer, number, record: Base64Text })
+  .strictObject({
+    position,
+    writer,
+    number,
+    record: Base64Text.describe('As the client encrypted it.'),
+  })
   .meta({ id: 'MemoryRecord' });
 
 export const MemoryRecordList = z.array(MemoryRecordView);

@@ -33,6 +33,8 @@ export const boundedAnswers: Readonly<Record<string, (rows: GreatestRows) => Ask
   }),
   'GET /v1/crypto/keys/replaced': () => ({ path: `/v1/crypto/keys/replaced${page}` }),
   'GET /v1/crypto/keys/devices': () => long(`/v1/crypto/keys/devices${page}`),
+  'GET /v1/memory/records': () => long(`/v1/memory/records${page}`),
+  'GET /v1/audit/restores': () => ({ path: '/v1/audit/restores' }),
   'GET /v1/sync': () => long(`/v1/sync${page}`),
   'GET /v1/sync/:objectId': ({ objectId }) => ({ path: `/v1/sync/${objectId}` }),
   'GET /v1/sync/:objectId/history': ({ objectId }) => long(`/v1/sync/${objectId}/history${page}`),

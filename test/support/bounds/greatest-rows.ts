@@ -51,6 +51,12 @@ export async function insertGreatestRows(
   await insertReceived(sql, owner, count);
   const objectId = await insertObjects(sql, owner, count);
   await sql(
+    `insert into memory_records (user_id, tenant_id, writer, number, record)
+     select $1, $2, gen_random_uuid(), 1, repeat('A', 87380) || 'AA=='
+     from generate_series(1, $3::int)`,
+    [userId, tenantId, count],
+  );
+  await sql(
     `insert into login_sessions (id, user_id, tenant_id, last_used_at, expires_at)
      select uuidv7(), $1, $2, now(), now() + interval '1 day' from generate_series(1, $3::int)`,
     [userId, tenantId, count],
