@@ -43,7 +43,7 @@ export function createMemoryExchange({
 
   /** Reads on. Resolves with false if the last record that was read is no longer in its place. */
   async function readFrom(memory: ExchangedMemory, from: Exchanged): Promise<boolean> {
-    let { position, start } = from;
+    let { position, start, last } = from;
     const heads = { ...from.heads };
     const self = deviceId();
     const list = memory.list();
@@ -56,8 +56,8 @@ export function createMemoryExchange({
       if (!isOnTrack && stored.position !== position) return false;
       isOnTrack = true;
       position = stored.position;
-      if (stored.writer === self) lastOfSelf = stored.number;
       const { writer, number } = stored;
+      if (writer === self) lastOfSelf = number;
       const { kind, generation } = readPrefix(stored.record) ?? {};
       // A rekey that failed may have left a list under a master key that nobody has.
       const isRead = kind === 'report' || (kind === 'list' && writer === list?.writer);
@@ -82,6 +82,7 @@ export function createMemoryExchange({
       told[writer] = joinReports(told[writer], memory.recollection.worthKeeping(report));
     }
     if (!isOnTrack) return false;
+    last = Math.max(last, lastOfSelf);
     // The vault lost reports of this device: it tells everything anew.
     if (from.position === 0 && lastOfSelf < (heads[self ?? '']?.number ?? 0)) start = 0;
     for (const [writer, number] of wanted) {
@@ -92,7 +93,7 @@ export function createMemoryExchange({
       throw notAsRead(list.writer, list.number);
     }
     if (position !== from.position || start !== from.start) {
-      await memory.keep({ told, exchanged: { ...from, position, heads, start } });
+      await memory.keep({ told, exchanged: { ...from, position, heads, start, last } });
     }
     return true;
   }
@@ -100,8 +101,8 @@ export function createMemoryExchange({
   async function tell(memory: ExchangedMemory, writer: string): Promise<void> {
     const { recollection } = memory;
     const { start, heads } = progressOf(memory);
-    const last = heads[writer]?.number ?? 0;
-    const isStart = start === 0 || last - start >= maxReports;
+    const present = heads[writer]?.number ?? 0;
+    const isStart = start === 0 || present - start >= maxReports;
     const values = isStart ? recollection.seen(writer) : recollection.untold();
     const portions = splitValues(values);
     if (portions.length === 0) return;
@@ -118,7 +119,8 @@ export function createMemoryExchange({
   ): Promise<void> {
     const progress = progressOf(memory);
     const { [writer]: head, ...read } = progress.heads;
-    const number = (head?.number ?? 0) + 1;
+    // Records under an earlier master key may still be there.
+    const number = Math.max(head?.number ?? 0, progress.last) + 1;
     const start = isFirst ? number : progress.start;
     const report: Report = {
       ...portion,
@@ -131,17 +133,17 @@ export function createMemoryExchange({
     await records.add({ ...place, record, ...(discards && { discardBefore: start }) }, writer);
     const heads = { ...progress.heads, [writer]: { number, hash: hashReport(record) } };
     const untold = memory.recollection.untoldAfter(portion);
-    await memory.keep({ exchanged: { ...progress, heads, start }, untold });
+    await memory.keep({ exchanged: { ...progress, heads, start, last: number }, untold });
   }
 
   return {
     read: (memory) => inTurn(() => readAll(memory)),
     restart: (memory) =>
       inTurn(async () => {
-        const { generation, heads } = progressOf(memory);
+        const { generation, heads, last } = progressOf(memory);
         const self = deviceId() ?? '';
         const own = heads[self] === undefined ? {} : { [self]: heads[self] };
-        await memory.keep({ exchanged: { generation, position: 0, heads: own, start: 0 } });
+        await memory.keep({ exchanged: { generation, position: 0, heads: own, start: 0, last } });
       }),
     exchange: (memory) =>
       inTurn(async () => {
@@ -174,7 +176,7 @@ function progressOf(memory: ExchangedMemory): Exchanged {
   const { generation } = memory.reportKey();
   const known = memory.recollection.exchanged();
   if (known?.generation === generation) return known;
-  return { generation, position: 0, heads: {}, start: 0 };
+  return { generation, position: 0, heads: {}, start: 0, last: 0 };
 }
 
 /** Returns whether a report follows the last one of its writer that was read. */

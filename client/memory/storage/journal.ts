@@ -11,7 +11,7 @@ import {
 } from './memory-record.ts';
 import type { MemoryStore } from './memory-store.ts';
 import { applyTo, changesIn, createLayer } from '../values/layer.ts';
-import type { StoredChanges } from '../values/remembered.ts';
+import { kinds, type StoredChanges } from '../values/remembered.ts';
 import { RolledBackError } from '../values/rolled-back-error.ts';
 
 /** Number of records after which all are replaced by one. */
@@ -139,11 +139,26 @@ function joined(changes: readonly StoredChanges[]): StoredChanges {
     }
   }
   const exchanged = changes.findLast((each) => each.exchanged !== undefined)?.exchanged;
-  const untold = changes.findLast((each) => each.untold !== undefined)?.untold;
+  const untold = joinUntold(changes);
   return {
     ...changesIn(seen),
     told: Object.fromEntries(Array.from(told, ([writer, layer]) => [writer, changesIn(layer)])),
     ...(exchanged !== undefined && { exchanged }),
     ...(untold !== undefined && { untold }),
   };
+}
+
+/** Returns the values that are untold after changes; undefined if they only add some. */
+function joinUntold(changes: readonly StoredChanges[]): StoredChanges['untold'] {
+  let untold: Record<string, string[]> | undefined;
+  for (const each of changes) {
+    if (each.untold !== undefined) {
+      untold = Object.fromEntries(kinds.map((kind) => [kind, each.untold?.[kind] ?? []]));
+    } else if (untold !== undefined) {
+      for (const kind of kinds) {
+        untold[kind] = [...(untold[kind] ?? []), ...Object.keys(each[kind])];
+      }
+    }
+  }
+  return untold;
 }

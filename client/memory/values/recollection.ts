@@ -35,13 +35,13 @@ export function createRecollection() {
 
   function apply({ told: others = {}, ...changes }: Partial<StoredChanges>): void {
     moment += 1;
-    if (changes.untold !== undefined) untold = createUntold(changes.untold);
     exchanged = changes.exchanged ?? exchanged;
     const seen = changesOf(changes);
     applyTo(own, seen);
     for (const kind of kinds) {
       for (const name of Object.keys(seen[kind])) untold[kind].add(name);
     }
+    if (changes.untold !== undefined) untold = createUntold(changes.untold);
     for (const [writer, values] of Object.entries(others)) {
       const layer = told.get(writer) ?? createLayer();
       told.set(writer, layer);

@@ -91,6 +91,8 @@ const Exchanged = z.object({
   heads: z.record(z.string(), Head),
   /** Number of the record with which this device began to tell everything; 0 if it has not. */
   start: z.int().nonnegative(),
+  /** The highest number of a record of this device, under any master key. */
+  last: z.int().nonnegative(),
 });
 export type Exchanged = z.output<typeof Exchanged>;
 
@@ -99,7 +101,7 @@ export const StoredChanges = RememberedChanges.extend({
   /** The values that each other device told, by its id. */
   told: z.record(z.string(), RememberedChanges).default({}),
   exchanged: Exchanged.optional(),
-  /** Replaces the list of values that were not told yet, before the changes of this record. */
+  /** The values that were not told yet, after this record. By default, its own are added. */
   untold: z.partialRecord(z.string(), z.array(z.string())).optional(),
 });
 export type StoredChanges = z.output<typeof StoredChanges>;
