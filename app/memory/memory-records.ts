@@ -8,6 +8,7 @@ import { AppError } from '../errors/app-error.ts';
 import type { Caller } from '../http/requests/caller.ts';
 import type { ServiceRequest } from '../http/requests/request.ts';
 import { cutPage } from '../http/responses/page.ts';
+import type { FreshProof } from '../sessions/fresh-proof.ts';
 import { isDeviceOf } from '../sessions/active-device.ts';
 import type { AddMemoryRecord, MemoryPage, MemoryRecordView } from './schema.ts';
 
@@ -59,21 +60,27 @@ export function createMemoryRecords({ db, act, deviceGuard }: MemoryRecordsOptio
     /**
      * Stores a record. A repeated call with the same record changes nothing. Throws
      * memory_conflict unless the number is above the writer's last one, device_required if the
-     * writer is a device and `deviceId` is missing, what `DeviceGuard.hold` throws unless the
+     * writer is a device and `deviceId` is missing, validation_failed if it discards records of
+     * something else than this device, what `DeviceGuard.hold` throws unless the
      * session is bound to it, and quota_exceeded.
      */
     add: (request: ServiceRequest, deviceId: string | undefined, addition: Addition) =>
       act(request, async (tx) => {
         const { caller } = request;
+        if (addition.discardBefore !== undefined && deviceId !== addition.writer) throw notOwn();
         await admit(tx, caller, { deviceId, writer: addition.writer });
         takesLock(tx, 'memory');
         await lockName(tx, `memory:${caller.userId}`);
         return insert(tx, caller, addition);
       }),
 
-    /** Removes all records of a writer. Throws not_found. */
-    remove: (request: ServiceRequest, writer: string) =>
+    /**
+     * Removes all records of a writer. Throws not_found, and as `FreshProof.assertGiven` does: with
+     * a stolen access token, somebody could otherwise make the user's devices distrust the vault.
+     */
+    remove: (request: ServiceRequest, writer: string, proof: FreshProof) =>
       act(request, async (tx): Promise<Acted<void>> => {
+        await proof.assertGiven(tx);
         const { userId, tenantId } = request.caller;
         const { numDeletedRows } = await tx
           .deleteFrom('memory_records')
@@ -156,4 +163,9 @@ async function assertRoom(tx: Tx, caller: Caller): Promise<void> {
     details: [{ path: 'memoryRecords', message }],
     retryAfterSeconds: 3600,
   });
+}
+
+function notOwn(): AppError {
+  const details = [{ path: 'discardBefore', message: 'only a device discards its own records' }];
+  return new AppError('validation_failed', { details });
 }

@@ -5,6 +5,7 @@ import { linkNextPage } from '../http/responses/next-page.ts';
 import { listBytes } from '../http/responses/page.ts';
 import type { Contribution } from '../http/routing/contribution.ts';
 import { routeFor } from '../http/routing/route.ts';
+import type { FreshProofs } from '../sessions/fresh-proof.ts';
 import type { MemoryRecords } from './memory-records.ts';
 import {
   AddedMemoryRecord,
@@ -27,7 +28,12 @@ const takesDeviceId: Contribution = {
   errors: ['device_unknown', 'device_blacklisted', 'validation_failed'],
 };
 
-const route = routeFor<{ readonly memoryRecords: MemoryRecords }>();
+interface MemoryServices {
+  readonly memoryRecords: MemoryRecords;
+  readonly freshProofs: FreshProofs;
+}
+
+const route = routeFor<MemoryServices>();
 
 export const memoryRoutes = [
   route({
@@ -74,13 +80,15 @@ export const memoryRoutes = [
     operation: 'removeMemoryRecords',
     tag,
     summary: 'Removes all records of one writer',
-    access,
+    access: { ...access, freshProof: 'always' },
     params: MemoryWriter,
     status: 204,
     response: undefined,
     errors: ['not_found', 'audit_backlog_full'],
     audit: { actions: ['memory.removed'] },
-    handler: ({ memoryRecords }, { request, params }) =>
-      memoryRecords.remove(request, params.writer),
+    handler: async ({ memoryRecords, freshProofs }, { request, http, params }) => {
+      const proof = await freshProofs.read(request.caller, http.headers);
+      return memoryRecords.remove(request, params.writer, proof);
+    },
   }),
 ];

@@ -26,7 +26,7 @@ export const AddMemoryRecord = z
     record: Base64(maxRecordBytes),
     discardBefore: number
       .optional()
-      .describe('Removes the earlier records of the writer whose number is below this one.'),
+      .describe('Removes the records of the writer below this number; for devices only.'),
   })
   .meta({ id: 'NewMemoryRecord' });
 

@@ -59,6 +59,9 @@ export function createMemory({
     );
     if (journal.isOutdated && source === 'device') throw new ClientError('rekey_unconfirmed');
     for (const changes of journal.contents) recollection.apply(changes);
+    if (isForgotten && keys.list !== undefined) {
+      recollection.apply({ forgottenList: keys.list.writer });
+    }
     await journal.refresh();
     isForgotten = false;
     return { journal, ...(await derive(keys)) };
@@ -137,7 +140,10 @@ export function createMemory({
       if (opened === undefined) throw new TypeError('The memory is not open.');
       return opened.reportKey;
     },
-    list: () => opened?.list,
+    list() {
+      const list = opened?.list;
+      return list?.writer === recollection.forgottenList() ? undefined : list;
+    },
     keep,
   };
 
@@ -151,7 +157,8 @@ export function createMemory({
         async sawDocument(id, state, isPresent = true) {
           recollection.compareDocument(id.toLowerCase(), state, since);
           const isListed = isPresent || recollection.isKnown(id.toLowerCase(), state);
-          if (opened?.list !== undefined && !isListed) throw new ClientError('document_unlisted');
+          if (exchanged.list() !== undefined && !isListed)
+            throw new ClientError('document_unlisted');
           await saw(id, state);
         },
         async sawShare(id, share) {

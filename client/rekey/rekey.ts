@@ -6,6 +6,7 @@ import { replaceCredentials, type Rekeyed } from '../accounts/replace-credential
 import { encodeBase64 } from '../bytes/base64.ts';
 import { wipe, type Bytes } from '../bytes/bytes.ts';
 import { ClientError } from '../errors/client-error.ts';
+import type { FreshProof } from '../http/fresh-proof.ts';
 import { keyBytes } from '../crypto/key.ts';
 import type { Device, Devices } from '../devices/devices.ts';
 import { createRekeyKeyPair, wrapForDevice } from '../keys/device-key.ts';
@@ -127,7 +128,7 @@ async function rekey(
     }
     await replaceCredentials(dependencies, { credential, reauthToken }, rekeyed);
     await look.sawMasterKeys({ masterKey, earlierKeys, list }, 'password');
-    await tidy(dependencies.records, list);
+    await tidy(dependencies.records, list, proof);
   } catch (cause) {
     if (!hasCode(cause, 'rekey_incomplete')) throw cause;
     throw new ClientError('devices_changed', { cause });
@@ -137,9 +138,9 @@ async function rekey(
 }
 
 /** Removes the records that the rekey replaced. If it fails, they stay, and nobody reads them. */
-async function tidy(records: Records, list: RekeyList): Promise<void> {
+async function tidy(records: Records, list: RekeyList, proof: FreshProof): Promise<void> {
   try {
-    await removeAllBut(records, list);
+    await removeAllBut(records, list, proof);
   } catch (error) {
     if (!(error instanceof ClientError) && !(error instanceof VaultError)) throw error;
   }

@@ -10,8 +10,9 @@ import { downloadDocument } from '../../client/downloads/download.ts';
 import { wrapIdentity } from '../../client/identity/identities.ts';
 import { createIdentity, fingerprintOf } from '../../client/identity/identity.ts';
 import { collect, gather } from '../support/client/collect.ts';
+import { createTestMemory } from '../support/client/memory-store.ts';
 import { sourceOf, storeBytes, toolsOf } from '../support/client/stored.ts';
-import { assertCaught, createVictim, rekey, type Victim } from './liar.ts';
+import { assertCaught, createVictim, logInWith, rekey, type Victim } from './liar.ts';
 
 const test = anyTest as TestFn<{ readonly victim: Victim }>;
 
@@ -127,6 +128,14 @@ test('the list of what was there at a rekey, withheld or cut short', async (t) =
     return openDocument(toolsOf(session), { id: document.id, ...keys });
   };
   await assertCaught(t, open(), 'rolled_back');
+  // The user may do without the list, as for everything that a device remembers.
+  const store = createTestMemory();
+  const session = await logInWith(victim, store);
+  await session.memory.forgetAll();
+  const believed = openDocument(toolsOf(session), { id: document.id, ...keys });
+  t.is((await believed).version, 1);
+  const later = toolsOf(await logInWith(victim, store));
+  t.is((await openDocument(later, { id: document.id, ...keys })).version, 1);
   victim.tellTruth();
   t.is((await open()).version, 1);
 });

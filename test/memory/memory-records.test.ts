@@ -28,6 +28,11 @@ interface Item {
   readonly record: string;
 }
 
+const remove = async (api: Api, writer: string) => {
+  const headers = { 'X-Reauth-Token': await vault.tokens.reauth(api.caller) };
+  return api.send('DELETE', `${path}/${writer}`, { headers });
+};
+
 const add = (api: Api, json: object, headers: Record<string, string> = {}) =>
   api.send('POST', path, { json, headers });
 
@@ -94,13 +99,17 @@ test('a number is taken once; a repeated record is not stored again', async (t) 
   t.deepEqual(countStatuses(answers), { 201: 1, 409: 9 });
 });
 
-test('a writer discards its earlier records, and positions are never used again', async (t) => {
-  const api = await createMember();
-  const [writer, other] = [randomUUID(), randomUUID()];
+test('a device discards its earlier records, and positions are never used again', async (t) => {
+  const { token, userId } = await createOwner(vault);
+  const writer = await createDevice(vault, token);
+  const api = await createApi(vault, { userId, sessionId: sessionIdOf(token) });
+  const other = randomUUID();
+  const headers = { 'X-Device-Id': writer };
   await add(api, { writer: other, number: 1, record: anyRecord() });
-  await add(api, { writer, number: 1, record: anyRecord() });
-  await add(api, { writer, number: 2, record: anyRecord() });
-  await add(api, { writer, number: 3, record: anyRecord(), discardBefore: 3 });
+  for (const number of [1, 2]) await add(api, { writer, number, record: anyRecord() }, headers);
+  const last = { writer, number: 3, record: anyRecord(), discardBefore: 3 };
+  assertRefused(t, await add(api, last), { status: 400, code: 'validation_failed' });
+  t.is((await add(api, last, headers)).status, 201);
   const left = await list(t, api);
   t.deepEqual(
     left.map(({ writer: by, number }) => [by, number]),
@@ -109,12 +118,12 @@ test('a writer discards its earlier records, and positions are never used again'
       [writer, 3],
     ],
   );
-  t.is((await api.send('DELETE', `${path}/${writer}`)).status, 204);
-  assertRefused(t, await api.send('DELETE', `${path}/${writer}`), {
+  t.is((await remove(api, writer)).status, 204);
+  assertRefused(t, await remove(api, writer), {
     status: 404,
     code: 'not_found',
   });
-  const { body } = await add(api, { writer, number: 1, record: anyRecord() });
+  const { body } = await add(api, { writer, number: 1, record: anyRecord() }, headers);
   t.true(Number(body['position']) > Number(left.at(-1)?.position));
 });
 
@@ -181,7 +190,11 @@ test('every record leaves an entry without its content', async (t) => {
   const api = await createMember();
   const writer = randomUUID();
   await add(api, { writer, number: 5, record: anyRecord() });
-  await api.send('DELETE', `${path}/${writer}`);
+  assertRefused(t, await api.send('DELETE', `${path}/${writer}`), {
+    status: 401,
+    code: 'reauth_required',
+  });
+  await remove(api, writer);
   const rows = await sql(
     `select canonical from audit_entries
      where resource_type = 'memory' and resource_id = $1 order by seq`,

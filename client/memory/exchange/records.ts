@@ -2,6 +2,7 @@ import { z } from 'zod';
 import { decodeBase64, encodeBase64 } from '../../bytes/base64.ts';
 import type { Bytes } from '../../bytes/bytes.ts';
 import { hasCode } from '../../errors/vault-error.ts';
+import { proofHeaders, type FreshProof } from '../../http/fresh-proof.ts';
 import type { Http } from '../../http/http.ts';
 import { readPages } from '../../http/pages.ts';
 import type { ReportPlace } from './report.ts';
@@ -60,10 +61,14 @@ export function createRecords(http: Http) {
       await http.send({ method: 'POST', path, headers, json, repeatable: true });
     },
 
-    /** Removes all records of a writer, if there are any. */
-    async remove(writer: string): Promise<void> {
+    /**
+     * Removes all records of a writer, if there are any. Throws VaultError 401 reauth_required
+     * unless `proof` is given or the login was within five minutes.
+     */
+    async remove(writer: string, proof: FreshProof): Promise<void> {
       try {
-        await http.send({ method: 'DELETE', path: `${path}/${writer}` });
+        const headers = proofHeaders(proof);
+        await http.send({ method: 'DELETE', path: `${path}/${writer}`, headers });
       } catch (error) {
         if (!hasCode(error, 'not_found')) throw error;
       }

@@ -1,3 +1,4 @@
+import type { FreshProof } from '../../http/fresh-proof.ts';
 import type { Identity } from '../../identity/identity.ts';
 import type { RekeyList } from '../../keys/keyring.ts';
 import type { MasterKeys } from '../../keys/master-keys.ts';
@@ -44,9 +45,10 @@ export async function writeRekeyList(
 export async function removeAllBut(
   records: Pick<Records, 'list' | 'remove'>,
   { writer }: RekeyList,
+  proof: FreshProof,
 ): Promise<void> {
   const writers = new Set<string>();
   for await (const stored of records.list(0)) writers.add(stored.writer);
   writers.delete(writer);
-  for (const other of writers) await records.remove(other);
+  for (const other of writers) await records.remove(other, proof);
 }

@@ -139,11 +139,13 @@ function joined(changes: readonly StoredChanges[]): StoredChanges {
     }
   }
   const exchanged = changes.findLast((each) => each.exchanged !== undefined)?.exchanged;
+  const forgotten = changes.findLast((each) => each.forgottenList !== undefined)?.forgottenList;
   const untold = joinUntold(changes);
   return {
     ...changesIn(seen),
     told: Object.fromEntries(Array.from(told, ([writer, layer]) => [writer, changesIn(layer)])),
     ...(exchanged !== undefined && { exchanged }),
+    ...(forgotten !== undefined && { forgottenList: forgotten }),
     ...(untold !== undefined && { untold }),
   };
 }

@@ -31,11 +31,13 @@ export function createRecollection() {
   const moments = new Map<string, number>();
   let untold = createUntold();
   let exchanged: Exchanged | undefined;
+  let forgottenList: string | undefined;
   let moment = 0;
 
   function apply({ told: others = {}, ...changes }: Partial<StoredChanges>): void {
     moment += 1;
     exchanged = changes.exchanged ?? exchanged;
+    forgottenList = changes.forgottenList ?? forgottenList;
     const seen = changesOf(changes);
     applyTo(own, seen);
     for (const kind of kinds) {
@@ -93,6 +95,7 @@ export function createRecollection() {
     apply,
     document,
     exchanged: () => exchanged,
+    forgottenList: () => forgottenList,
     now: () => moment,
 
     /**
@@ -220,6 +223,7 @@ export function createRecollection() {
       told: Object.fromEntries(Array.from(told, ([writer, layer]) => [writer, changesIn(layer)])),
       untold: Object.fromEntries(Object.entries(untold).map(([kind, names]) => [kind, [...names]])),
       ...(exchanged !== undefined && { exchanged }),
+      ...(forgottenList !== undefined && { forgottenList }),
     }),
 
     forgetAll(): void {

@@ -101,6 +101,8 @@ export const StoredChanges = RememberedChanges.extend({
   /** The values that each other device told, by its id. */
   told: z.record(z.string(), RememberedChanges).default({}),
   exchanged: Exchanged.optional(),
+  /** The writer of a list of a rekey that the user wants to do without. */
+  forgottenList: z.string().optional(),
   /** The values that were not told yet, after this record. By default, its own are added. */
   untold: z.partialRecord(z.string(), z.array(z.string())).optional(),
 });
