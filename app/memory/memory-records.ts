@@ -80,15 +80,20 @@ export function createMemoryRecords({ db, act, deviceGuard }: MemoryRecordsOptio
      */
     remove: (request: ServiceRequest, writer: string, proof: FreshProof) =>
       act(request, async (tx): Promise<Acted<void>> => {
-        await proof.assertGiven(tx);
         const { userId, tenantId } = request.caller;
+        const found = await selectRecords(tx, request.caller)
+          .select('position')
+          .where('writer', '=', writer)
+          .limit(1)
+          .executeTakeFirst();
+        if (found === undefined) throw new AppError('not_found');
+        await proof.assertGiven(tx);
         const { numDeletedRows } = await tx
           .deleteFrom('memory_records')
           .where('user_id', '=', userId)
           .where('tenant_id', '=', tenantId)
           .where('writer', '=', writer)
           .executeTakeFirst();
-        if (numDeletedRows === 0n) throw new AppError('not_found');
         const resource = { type: 'memory', id: writer } as const;
         const data = { records: Number(numDeletedRows) };
         return { answer: undefined, events: [{ action: 'memory.removed', resource, data }] };
