@@ -17,14 +17,18 @@ interface ProvisionOptions extends TokenAccess {
  * one line to print for each step that was carried out. Safe to run concurrently.
  */
 export async function provision(options: ProvisionOptions): Promise<string[]> {
-  const token = await withHostLock(options.tokenLabel, () => prepareToken(options));
-  const { after, rsaBits } = options;
-  const keys: string[] = [];
-  for (const purpose of keyPurposes) {
-    if (await createFirstKey(workIn(options), { purpose, after, rsaBits }))
-      keys.push(`generated key ${formatKeyLabel(purpose, after + 1)}`);
-  }
-  return [...token, ...keys];
+  // The lock is held for the keys too: while one process writes to a token of SoftHSM, another one
+  // may not find it, and would initialise a second one.
+  return withHostLock(options.tokenLabel, async () => {
+    const token = await prepareToken(options);
+    const { after, rsaBits } = options;
+    const keys: string[] = [];
+    for (const purpose of keyPurposes) {
+      if (await createFirstKey(workIn(options), { purpose, after, rsaBits }))
+        keys.push(`generated key ${formatKeyLabel(purpose, after + 1)}`);
+    }
+    return [...token, ...keys];
+  });
 }
 
 async function prepareToken(options: ProvisionOptions): Promise<string[]> {
