@@ -23,6 +23,7 @@ export type ClientErrorCode =
   | 'master_key_outdated'
   | 'metadata_mismatch'
   | 'network_error'
+  | 'object_unlisted'
   | 'recipient_key_changed'
   | 'recipient_refused'
   | 'recovery_changed'
@@ -98,6 +99,8 @@ const messages: Record<ClientErrorCode, string> = {
   resume_in_use: 'Another upload of this file is running.',
   document_unlisted:
     'An earlier master key made the document, and it was not there when that key was replaced.',
+  object_unlisted:
+    'An earlier master key made a part of the object that was not there when it was replaced.',
   rolled_back: 'The vault sent an older state than one that it sent before: do not trust it.',
   seal_invalid: 'What the vault sent is no valid seal of this version: do not rely on it.',
   server_proof_invalid:

@@ -189,6 +189,12 @@ export function createMemory({
       return reportKey.generation;
     },
 
+    async listedObject(objectId) {
+      await ready();
+      const { writer } = exchanged.list() ?? {};
+      return writer === undefined ? undefined : recollection.listedObject(writer, objectId);
+    },
+
     async madeDocument(id, state) {
       await ready();
       await saw(id, state);

@@ -22,6 +22,7 @@ import type { Records } from '../memory/exchange/records.ts';
 import { removeAllBut, writeRekeyList } from '../memory/exchange/rekey-list.ts';
 import { hasCode, VaultError } from '../errors/vault-error.ts';
 import { listStates } from './list-documents.ts';
+import { listObjects } from './list-objects.ts';
 
 export type RekeyOptions = {
   readonly password: string;
@@ -49,15 +50,16 @@ export interface RekeyDraft {
    * other login sessions end. Throws RecoveryWordsError before anything is sent; devices_changed if
    * the account's devices are no longer those of `kept` and `revoked`; keyring_full; what
    * `reauthenticate` throws; and what `Look.sawDocument` throws, since all documents are listed
-   * under the new keys. If the call fails, some devices of `revoked` may have been revoked, and the
-   * account has either all old keys or all new keys.
+   * under the new keys. So are the synchronised objects, in a session that is bound to a device. If
+   * the call fails, some devices of `revoked` may have been revoked, and the account has either all
+   * old keys or all new keys.
    */
   confirm(typedWords: string): Promise<void>;
 }
 
 export interface RekeyDependencies extends AccountDependencies, OpenDependencies {
   readonly records: Records;
-  readonly devices: Pick<Devices, 'list' | 'revoke'>;
+  readonly devices: Pick<Devices, 'list' | 'revoke' | 'current'>;
   readonly identities: Pick<Identities, 'openAll'>;
   readonly lookAtKeys: () => KeyLook;
 }
@@ -114,10 +116,11 @@ async function rekey(
   try {
     const identity = await createIdentity();
     const documents = await listStates(dependencies, keyring);
+    const objects = await listObjects(dependencies, keyring);
     const list = await writeRekeyList(
       dependencies.records,
       { keys: { masterKey, earlierKeys }, identity },
-      { documents },
+      { documents, objects },
     );
     const before = { earlierKeys, earlierIdentities, list };
     const rekeyed = await wrapAnew({ ...made, identity }, before, { words, kept: present.kept });

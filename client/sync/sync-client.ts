@@ -1,8 +1,10 @@
 import type { Http } from '../http/http.ts';
-import type { Counts } from './exchange/exchange.ts';
+import { queueConfirmations } from './exchange/confirmations.ts';
+import type { Counts, Exchange } from './exchange/exchange.ts';
 import type { Memory } from '../memory/memory.ts';
 import { loadLocalObjects } from './stores/local-objects.ts';
 import { parseObjectData, parseObjectType } from './objects/object-data.ts';
+import { createLeafCipher } from './objects/leaf-encryption.ts';
 import { createObjectEncryption, type OpenObject } from './objects/object-encryption.ts';
 import type { JsonObject } from './objects/json.ts';
 import { queueChange, queueRemoval } from './stores/offline-queue.ts';
@@ -10,8 +12,10 @@ import { pull } from './exchange/pull.ts';
 import { pushAll } from './exchange/push.ts';
 import { defaultResolver } from './objects/resolver.ts';
 import { createServerClock } from './exchange/server-clock.ts';
+import { createStatementEncryption } from './statements/statement-encryption.ts';
 import { viewOf, type QueuedWrite, type StoredObject } from './stores/stored-object.ts';
 import { createSyncRequests } from './exchange/requests.ts';
+import { createVerify } from './statements/verify-state.ts';
 import type { Sync, SyncOptions, SyncReport } from './sync.ts';
 
 /**
@@ -21,19 +25,25 @@ import type { Sync, SyncOptions, SyncReport } from './sync.ts';
 export async function openSync(
   options: SyncOptions & {
     readonly http: Http;
-    readonly memory: Pick<Memory, 'generationOf'>;
+    readonly memory: Pick<Memory, 'generationOf' | 'listedObject'>;
   },
 ): Promise<Sync> {
-  const { http, memory, deviceId, schemaVersion, publicFields = {} } = options;
+  const { http, memory, schemaVersion, publicFields = {} } = options;
+  const deviceId = options.deviceId.toLowerCase();
   const { now = () => new Date() } = options;
   const clock = createServerClock(now);
   const requests = createSyncRequests({ http, deviceId, schemaVersion, clock });
-  const encryption = createObjectEncryption({ ...options, publicFields });
+  const cipher = createLeafCipher(options);
+  const encryption = createObjectEncryption(cipher, publicFields);
+  const statements = createStatementEncryption(cipher);
   const local = await loadLocalObjects(options.store);
+  const listedObject = (objectId: string) => memory.listedObject(objectId);
   const exchange = {
     local,
     requests,
     encryption,
+    statements,
+    deviceId,
     clock,
     resolve: options.resolve ?? defaultResolver,
     resolveDeletion: options.resolveDeletion ?? (() => 'keep' as const),
@@ -62,16 +72,32 @@ export async function openSync(
       return { objects: object === undefined ? [] : [{ ...object, queue: queueOf(object) }] };
     });
 
-  async function run(): Promise<SyncReport> {
+  async function run(acceptRestored: boolean): Promise<SyncReport> {
     await memory.generationOf(options.masterKey);
-    const { received, restored } = await pull({ local, requests });
-    const counts: Counts = { sent: 0, conflicts: 0, restored };
-    await pushAll({ ...exchange, counts });
+    const counts: Counts = { sent: 0, conflicts: 0, restored: 0 };
+    const verify = createVerify({ ...exchange, listedObject, acceptRestored });
+    const round: Exchange = { ...exchange, verify, acceptRestored, counts };
+    const { received, refused } = await pull(round);
+    if (!isConfirmed) await queueConfirmations(round, { listedObject, refused, now });
+    const failures = [...refused.values(), ...(await pushAll(round, refused))];
+    isConfirmed = true;
+    if (failures.length > 0) throw failures[0];
     return { received, ...counts };
   }
 
+  /** Whether what an earlier master key made was confirmed since the objects were opened. */
+  let isConfirmed = (options.earlierKeys ?? []).length === 0;
   let running: Promise<unknown> = Promise.resolve();
-  let waiting: Promise<SyncReport> | undefined;
+  let waiting: { acceptRestored: boolean; readonly report: Promise<SyncReport> } | undefined;
+
+  /** Begins the synchronisation that waits for the one before it. */
+  function begin(): Promise<SyncReport> {
+    const acceptRestored = waiting?.acceptRestored ?? false;
+    waiting = undefined;
+    const report = run(acceptRestored);
+    running = report.catch(() => {});
+    return report;
+  }
 
   return {
     list: () => local.ids().filter((objectId) => findView(objectId) !== undefined),
@@ -112,14 +138,11 @@ export async function openSync(
         objects: [queueRemoval(loadView(objectId).object, now().getTime())],
       })),
 
-    sync() {
-      waiting ??= running.then(() => {
-        waiting = undefined;
-        const report = run();
-        running = report.catch(() => {});
-        return report;
-      });
-      return waiting;
+    sync({ acceptRestored = false } = {}) {
+      const next = waiting ?? { acceptRestored, report: running.then(() => begin()) };
+      next.acceptRestored ||= acceptRestored;
+      waiting = next;
+      return next.report;
     },
 
     pending: () =>
@@ -143,7 +166,10 @@ export async function openSync(
 
     async export(objectId) {
       const record = await requests.export(objectId);
-      const { objectType, data } = await encryption.open(objectId, record.data);
+      const shown = { version: record.canonical_version, data: record.data };
+      const verify = createVerify({ ...exchange, listedObject, acceptRestored: false });
+      const { state } = await verify(objectId, shown);
+      const { objectType, data } = await encryption.open(objectId, state.data ?? {});
       return {
         objectId,
         objectType,

@@ -88,8 +88,16 @@ export interface Sync {
    * follows it. Throws master_key_outdated after a rekey, until the store is opened with the new
    * master keys. Throws what `Http` throws, VaultError if the session, the device or the schema
    * version is refused, and what the resolvers throw; unsent changes are kept for the next time.
+   * Throws RolledBackError if the vault shows an object that the user's devices and the vault's
+   * rules cannot have made, or an older one than this device knows, object_unlisted if somebody who
+   * has only an earlier master key can have made a part of it, and invalid_leaf; all other objects
+   * were synchronised then. Throws RolledBackError without an id, and nothing else happens, if the
+   * vault lost changes.
+   * @param options.acceptRestored whether the user accepts older states than those that this device
+   *   knows, after a backup of the vault was restored. Everything is read again. Ask the user
+   *   first; `VaultSession.listRestores` shows what the vault has sealed about it.
    */
-  sync(): Promise<SyncReport>;
+  sync(options?: { readonly acceptRestored?: boolean }): Promise<SyncReport>;
   /** Returns the changes that the vault has not settled, oldest first for each object. */
   pending(): PendingWrite[];
   /** Allows refused changes of an object to be sent once more. */
@@ -110,7 +118,7 @@ export interface Sync {
   history(objectId: string): AsyncGenerator<HistoryEntry, void, void>;
   /**
    * Resolves with an object in plaintext, and its versions. Throws VaultError 404 not_found, and
-   * invalid_leaf.
+   * what `sync` throws about one object.
    */
   export(objectId: string): Promise<SyncExport>;
 }

@@ -190,10 +190,11 @@ function isSameHead(head: Exchanged['heads'][string] | undefined, { number, hash
 
 function joinReports(
   before: RememberedChanges = changesOf({}),
-  { documents, people, shares, devices, vaultKeys }: RememberedChanges,
+  { documents, objects, people, shares, devices, vaultKeys }: RememberedChanges,
 ): RememberedChanges {
   return {
     documents: { ...before.documents, ...documents },
+    objects: { ...before.objects, ...objects },
     people: { ...before.people, ...people },
     shares: { ...before.shares, ...shares },
     devices: { ...before.devices, ...devices },

@@ -3,6 +3,7 @@ import type { RememberedChanges } from './remembered.ts';
 /** The values that one device saw, as they are held while the memory is open. */
 export interface Layer {
   readonly documents: Map<string, RememberedChanges['documents'][string]>;
+  readonly objects: Map<string, RememberedChanges['objects'][string]>;
   readonly people: Map<string, RememberedChanges['people'][string]>;
   readonly shares: Map<string, RememberedChanges['shares'][string]>;
   readonly devices: Map<string, RememberedChanges['devices'][string]>;
@@ -12,6 +13,7 @@ export interface Layer {
 export function createLayer(): Layer {
   return {
     documents: new Map(),
+    objects: new Map(),
     people: new Map(),
     shares: new Map(),
     devices: new Map(),
@@ -22,6 +24,7 @@ export function createLayer(): Layer {
 /** Takes changes up, in place of what the layer has under the same names. */
 export function applyTo(layer: Layer, changes: RememberedChanges): void {
   put(layer.documents, changes.documents);
+  put(layer.objects, changes.objects);
   put(layer.people, changes.people);
   put(layer.shares, changes.shares);
   put(layer.devices, changes.devices);
@@ -32,6 +35,7 @@ export function applyTo(layer: Layer, changes: RememberedChanges): void {
 export function changesIn(layer: Layer): RememberedChanges {
   return {
     documents: Object.fromEntries(layer.documents),
+    objects: Object.fromEntries(layer.objects),
     people: Object.fromEntries(layer.people),
     shares: Object.fromEntries(layer.shares),
     devices: Object.fromEntries(layer.devices),

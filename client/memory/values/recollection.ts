@@ -5,6 +5,7 @@ import {
   type DocumentState,
   type Exchanged,
   kinds,
+  type ListedObject,
   type RememberedChanges,
   type RememberedDocument,
   type RememberedPerson,
@@ -162,6 +163,10 @@ export function createRecollection() {
       return [...known];
     },
 
+    /** Returns the statements in an object that the writer of a list told; {} for none. */
+    listedObject: (writer: string, objectId: string): ListedObject =>
+      told.get(writer)?.objects.get(objectId) ?? {},
+
     hasShare: (id: string): boolean => own.shares.has(id),
 
     /** Returns the person whose keys were confirmed last, here or on another device. */
@@ -239,6 +244,7 @@ export function createRecollection() {
 function createUntold(given: Untold = {}) {
   return {
     documents: new Set(given.documents),
+    objects: new Set(given.objects),
     people: new Set(given.people),
     shares: new Set(given.shares),
     devices: new Set(given.devices),

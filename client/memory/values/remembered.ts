@@ -49,12 +49,18 @@ const RememberedShare = z.object({
 });
 export type RememberedShare = z.output<typeof RememberedShare>;
 
+/** The count and the hash of each device's statement in a synchronised object, by device. */
+const ListedObject = z.record(z.string(), z.tuple([z.int().positive(), z.string()]).readonly());
+export type ListedObject = z.output<typeof ListedObject>;
+
 const DeviceFate = z.enum(['registered', 'revoked']);
 
 /** Values that changed, by the name under which each is remembered. */
 export const RememberedChanges = z.object({
   /** By the id of the document. */
   documents: z.record(z.string(), RememberedDocument).default({}),
+  /** By the id of a synchronised object; only in the list of a rekey. */
+  objects: z.record(z.string(), ListedObject).default({}),
   /** By e-mail address or user id. */
   people: z.record(z.string(), RememberedPerson).default({}),
   /** By the id of a share that the user received. */
@@ -67,7 +73,7 @@ export const RememberedChanges = z.object({
 export type RememberedChanges = z.output<typeof RememberedChanges>;
 
 /** The kinds of values that are remembered. */
-export const kinds = ['documents', 'people', 'shares', 'devices', 'vaultKeys'] as const;
+export const kinds = ['documents', 'objects', 'people', 'shares', 'devices', 'vaultKeys'] as const;
 export type Kind = (typeof kinds)[number];
 
 /** The names of the values that were not told to the other devices yet. */
@@ -110,5 +116,13 @@ export type StoredChanges = z.output<typeof StoredChanges>;
 
 /** Returns changes from which all kinds that are not given are absent. */
 export function changesOf(given: Partial<RememberedChanges>): RememberedChanges {
-  return { documents: {}, people: {}, shares: {}, devices: {}, vaultKeys: {}, ...given };
+  return {
+    documents: {},
+    objects: {},
+    people: {},
+    shares: {},
+    devices: {},
+    vaultKeys: {},
+    ...given,
+  };
 }

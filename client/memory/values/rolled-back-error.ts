@@ -6,8 +6,11 @@ import type { DocumentState } from './remembered.ts';
  * code is rolled_back. Tell the user: the vault was restored from a backup, or it lies.
  */
 export class RolledBackError extends ClientError {
-  readonly subject: 'document' | 'share' | 'master_key' | 'memory';
-  /** The id of the document, the share or the writer of records; undefined for the master key. */
+  readonly subject: 'document' | 'object' | 'share' | 'master_key' | 'memory';
+  /**
+   * The id of the document, the object, the share or the writer of records; undefined for the
+   * master key, and if the list of all objects went back.
+   */
   readonly id: string | undefined;
   /** Short texts for people of what was remembered, and of what the vault showed. */
   readonly remembered: string;

@@ -5,13 +5,9 @@ import { settleDeletion } from './deletion.ts';
 import type { Exchange } from './exchange.ts';
 import { joinRefused, rebaseQueue } from '../stores/offline-queue.ts';
 import type { ServerClock } from './server-clock.ts';
-import {
-  asUnsent,
-  withServer,
-  type QueuedWrite,
-  type ServerState,
-} from '../stores/stored-object.ts';
+import { asUnsent, type QueuedWrite } from '../stores/stored-object.ts';
 import type { Conflicted, Outcome, SentWrite } from './requests.ts';
+import type { ShownObject, VerifiedState } from '../statements/verify-state.ts';
 
 export interface Answered {
   readonly objectId: string;
@@ -26,8 +22,7 @@ export async function settleAnswer(
 ): Promise<void> {
   switch (outcome.kind) {
     case 'applied':
-      exchange.counts.sent += 1;
-      return replaceFirst(exchange, objectId, [], outcome);
+      return settleApplied(exchange, objectId, outcome);
     case 'conflicted':
       exchange.counts.conflicts += 1;
       return settleConflicted(exchange, objectId, write, outcome);
@@ -36,6 +31,20 @@ export async function settleAnswer(
     default:
       return outcome satisfies never;
   }
+}
+
+async function settleApplied(
+  exchange: Exchange,
+  objectId: string,
+  { version, data, lastModifiedAt }: Extract<Outcome, { kind: 'applied' }>,
+): Promise<void> {
+  const verified = await exchange.verify(
+    objectId,
+    { version, data, lastModifiedAt },
+    { isApplied: true },
+  );
+  exchange.counts.sent += 1;
+  return replaceFirst(exchange, objectId, [], verified);
 }
 
 async function settleConflicted(
@@ -47,23 +56,24 @@ async function settleConflicted(
   // A created object has a new id, so a conflict with it is not possible.
   if (write.kind === 'create') throw new ClientError('invalid_response');
   if (conflictType === 'DELETED_ON_SERVER') {
-    return settleDeletion(exchange, objectId, serverVersion);
+    const { state } = await exchange.verify(objectId, { version: serverVersion, data: null });
+    return settleDeletion(exchange, objectId, state);
   }
   const isAhead = conflictType === 'VERSION_AHEAD';
-  const answered = isAhead
-    ? await readAgain(exchange, objectId, serverVersion)
-    : newest(exchange, objectId, { version: serverVersion, data: serverData });
-  const { version, data } = answered;
+  const verified = isAhead
+    ? await exchange.verify(objectId, await readPresent(exchange, objectId, serverVersion))
+    : await verifyNewest(exchange, objectId, { version: serverVersion, data: serverData });
+  const { version, data } = verified.state;
   // `data` is null because the object is deleted in the vault: the write is sent once more, and the
   // vault then responds with a deletion conflict.
-  if (data === null) return replaceFirst(exchange, objectId, [asUnsent(write)], answered, isAhead);
+  if (data === null) return replaceFirst(exchange, objectId, [asUnsent(write)], verified);
   const conflict = { objectId, write, theirs: { version, data }, fields: isAhead ? [''] : fields };
   try {
     const instead = await settleConflict(exchange, conflict);
-    return await replaceFirst(exchange, objectId, instead, answered, isAhead);
+    return await replaceFirst(exchange, objectId, instead, verified);
   } catch (error) {
     if (!(error instanceof ClientError) || error.code !== 'invalid_leaf') throw error;
-    return replaceFirst(exchange, objectId, [asUnsent(write, toRefusal(error))], answered, isAhead);
+    return replaceFirst(exchange, objectId, [asUnsent(write, toRefusal(error))], verified);
   }
 }
 
@@ -75,8 +85,9 @@ async function settleRefused(
 ): Promise<void> {
   const { code } = error;
   if (code === 'object_exists' || code === 'sync_request_reused') {
-    const applied = await findApplied(exchange, objectId, write.request.id);
-    if (applied !== undefined) {
+    const shown = await findApplied(exchange, objectId, write.request.id);
+    if (shown !== undefined) {
+      const applied = await exchange.verify(objectId, shown, { isApplied: true });
       exchange.counts.sent += 1;
       return replaceFirst(exchange, objectId, [], applied);
     }
@@ -87,17 +98,15 @@ async function settleRefused(
 }
 
 /**
- * Replaces the first write of an object's queue by the writes in `instead`, and stores `server` as
- * the vault's state unless a newer state is known. With `isRestored`, the vault was restored from a
- * backup: stores `server` even if it is older, and discards the cursor, so that all changes are
- * read again.
+ * Replaces the first write of an object's queue by the writes in `instead`, and stores the state
+ * that the vault showed, if one is given. If the user accepted an older state, the other writes are
+ * based on it anew.
  */
 function replaceFirst(
   { local, counts }: Exchange,
   objectId: string,
   instead: readonly QueuedWrite[],
-  server?: ServerState,
-  isRestored = false,
+  verified?: VerifiedState,
 ): Promise<void> {
   return local.commit(() => {
     const object = local.find(objectId);
@@ -106,13 +115,9 @@ function replaceFirst(
     // A request that is retried with an earlier time was never accepted with the later time, so the
     // earlier time counts.
     const lastChangedAt = instead[0]?.request?.changedAt ?? object.lastChangedAt;
-    const next = { ...object, queue, lastChangedAt };
-    if (!isRestored || server === undefined) {
-      const known = server === undefined ? next : withServer(next, server);
-      return { objects: [joinRefused(rebaseQueue(known))] };
-    }
-    counts.restored += 1;
-    return { objects: [joinRefused(rebaseQueue({ ...next, server }))], cursor: null };
+    if (verified?.isRestored === true) counts.restored += 1;
+    const server = verified?.state ?? object.server;
+    return { objects: [joinRefused(rebaseQueue({ ...object, queue, lastChangedAt, server }))] };
   });
 }
 
@@ -121,14 +126,14 @@ function replaceFirst(
  * with the object's present state if the request was applied, otherwise with undefined.
  */
 async function findApplied(
-  { requests }: Exchange,
+  exchange: Exchange,
   objectId: string,
   requestId: string,
-): Promise<ServerState | undefined> {
+): Promise<ShownObject | undefined> {
   try {
-    for await (const { syncRequestId, status, version } of requests.history(objectId)) {
+    for await (const { syncRequestId, status, version } of exchange.requests.history(objectId)) {
       if (syncRequestId !== requestId || status !== 'APPLIED') continue;
-      return (await requests.get(objectId)) ?? { version, data: null };
+      return await readPresent(exchange, objectId, version);
     }
   } catch (error) {
     if (!hasCode(error, 'not_found')) throw error;
@@ -136,25 +141,27 @@ async function findApplied(
   return undefined;
 }
 
-/**
- * Reads an object from a vault that was restored from a backup. The vault's state replaces the
- * newer state on this device.
- */
-async function readAgain(
+/** Reads an object from the vault. If it is deleted, its version is taken to be `version`. */
+async function readPresent(
   { requests }: Exchange,
   objectId: string,
   version: number,
-): Promise<ServerState> {
+): Promise<ShownObject> {
   return (await requests.get(objectId)) ?? { version, data: null };
 }
 
 /**
- * Returns the newer of the known state and the state in a conflict response, because the vault may
- * have repeated an earlier response.
+ * Verifies the state in a conflict response, unless a newer one is known: the vault may have
+ * repeated an earlier response.
  */
-function newest({ local }: Exchange, objectId: string, answered: ServerState): ServerState {
-  const object = local.find(objectId) ?? { objectId, server: null, queue: [] };
-  return withServer(object, answered).server ?? answered;
+async function verifyNewest(
+  { local, verify }: Exchange,
+  objectId: string,
+  answered: ShownObject,
+): Promise<VerifiedState> {
+  const { server = null } = local.find(objectId) ?? {};
+  const isOld = server !== null && server.version > answered.version;
+  return isOld ? { state: server, isRestored: false } : verify(objectId, answered);
 }
 
 /**

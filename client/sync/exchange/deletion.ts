@@ -1,7 +1,13 @@
 import { ClientError } from '../../errors/client-error.ts';
 import type { Exchange } from './exchange.ts';
 import type { ObjectEncryption, OpenObject } from '../objects/object-encryption.ts';
-import { asUnsent, viewOf, type QueuedWrite, type StoredObject } from '../stores/stored-object.ts';
+import {
+  asUnsent,
+  viewOf,
+  type QueuedWrite,
+  type ServerState,
+  type StoredObject,
+} from '../stores/stored-object.ts';
 
 /**
  * The refusal with which this device's changes of an object are kept after another device deleted
@@ -20,7 +26,7 @@ const refusal = {
 export async function settleDeletion(
   { local, encryption, resolveDeletion }: Exchange,
   objectId: string,
-  version: number,
+  server: ServerState,
 ): Promise<void> {
   const commit = (decide: (object: StoredObject) => StoredObject[]) =>
     local.commit(() => {
@@ -33,7 +39,7 @@ export async function settleDeletion(
     queue: object.queue.map((write) => asUnsent(write, refusal)),
   });
 
-  await commit((object) => [{ ...object, server: { version, data: null } }]);
+  await commit((object) => [{ ...object, server }]);
   const deleted = local.find(objectId);
   const changed = deleted === undefined ? undefined : await findChanged(encryption, deleted);
   if (changed === undefined) return commit((object) => [drop(object)]);
@@ -66,7 +72,7 @@ async function findChanged(
 ): Promise<OpenObject | 'invalid_leaf' | undefined> {
   const [first] = queue;
   if (first === undefined || first.kind === 'create') return undefined;
-  const server = { version: first.baseVersion, data: first.before };
+  const server = { version: first.baseVersion, data: first.before, statements: {} };
   const sealed = viewOf({ objectId, server, queue });
   if (sealed === undefined) return undefined;
   try {

@@ -3,12 +3,19 @@ import type { ObjectEncryption } from '../objects/object-encryption.ts';
 import type { DeletionResolver, Resolver } from '../objects/resolver.ts';
 import type { ServerClock } from './server-clock.ts';
 import type { SyncRequests } from './requests.ts';
+import type { StatementEncryption } from '../statements/statement-encryption.ts';
+import type { Verify } from '../statements/verify-state.ts';
 
 /** The dependencies and counters of one synchronisation. */
 export interface Exchange {
   readonly local: LocalObjects;
   readonly requests: SyncRequests;
   readonly encryption: ObjectEncryption;
+  readonly statements: StatementEncryption;
+  readonly deviceId: string;
+  readonly verify: Verify;
+  /** Whether the user accepts states that are older than the known ones. */
+  readonly acceptRestored: boolean;
   readonly clock: ServerClock;
   readonly resolve: Resolver;
   readonly resolveDeletion: DeletionResolver;
@@ -20,9 +27,6 @@ export interface Counts {
   sent: number;
   /** Number of responses that reported a conflict; one write may have several. */
   conflicts: number;
-  /**
-   * Number of objects that the vault had in an older state than this device, because it was
-   * restored.
-   */
+  /** Number of objects of which the user accepted an older state than this device knew. */
   restored: number;
 }

@@ -1,91 +1,96 @@
 import { ClientError } from '../../errors/client-error.ts';
 import { createTaskPool } from '../../async/task-pool.ts';
+import { RolledBackError } from '../../memory/values/rolled-back-error.ts';
 import { hasGoneBack, firstCursor } from './cursor.ts';
-import type { LocalObjects } from '../stores/local-objects.ts';
+import type { Exchange } from './exchange.ts';
 import { rebaseQueue } from '../stores/offline-queue.ts';
-import type { ServerState, StoredObject } from '../stores/stored-object.ts';
-import type { Page, SyncRequests } from './requests.ts';
+import { asUnsent, type ServerState, type StoredObject } from '../stores/stored-object.ts';
+import type { Page } from './requests.ts';
+import { isUnbelieved, type VerifiedState } from '../statements/verify-state.ts';
 
 const readsAtOnce = 4;
 
-interface PullOptions {
-  readonly local: LocalObjects;
-  readonly requests: SyncRequests;
-}
+type PullOptions = Pick<Exchange, 'local' | 'requests' | 'verify' | 'acceptRestored' | 'counts'>;
 
 export interface Pulled {
   /** Number of objects that were new, changed or deleted. */
   readonly received: number;
-  /**
-   * Number of received objects that the vault has in an older version than this device, or in
-   * another state with the same version, because it was restored.
-   */
-  readonly restored: number;
+  /** The errors of the objects that are not believed, by their ids. */
+  readonly refused: ReadonlyMap<string, unknown>;
 }
 
 /**
- * Fetches the vault's changes page by page and saves each page with the cursor after it. Fetches
- * all changes again if the vault's cursors show that it was restored. Throws invalid_response if
- * the cursor does not advance after a page with objects, or goes back twice.
+ * Fetches the vault's changes page by page and saves each page with the cursor after it. The cursor
+ * stays before the first object that is not believed, which is then read again the next time. If
+ * the user accepts older states, all changes are read again. Throws RolledBackError if a cursor
+ * goes back, and invalid_response if it does not advance after a page with objects.
  */
-export async function pull({ local, requests }: PullOptions): Promise<Pulled> {
+export async function pull(options: PullOptions): Promise<Pulled> {
+  const { local, requests, acceptRestored, counts } = options;
   let received = 0;
-  let restored = 0;
-  let isAgain = false;
+  const refused = new Map<string, unknown>();
+  let since = acceptRestored ? firstCursor : (local.cursor() ?? firstCursor);
   for (;;) {
-    const since = local.cursor() ?? firstCursor;
     const page = await requests.list(since);
-    if (hasGoneBack(page.nextCursor, since)) {
-      if (isAgain) throw new ClientError('invalid_response');
-      isAgain = true;
-      await local.commit(() => ({ objects: [], cursor: null }));
-      continue;
-    }
+    if (hasGoneBack(page.nextCursor, since)) throw cursorRolledBack(since, page.nextCursor);
     if (page.objects.length > 0 && page.nextCursor === since) {
       throw new ClientError('invalid_response');
     }
-    const states = await readStates({ local, requests }, page);
+    const states = await readStates(options, page, refused);
     received += states.size;
-    for (const [objectId, { version }] of states) {
-      if (version <= (local.find(objectId)?.server?.version ?? 0)) restored += 1;
-    }
+    counts.restored += [...states.values()].filter(({ isRestored }) => isRestored).length;
+    const cursor = refused.size === 0 && page.nextCursor !== local.cursor();
     await local.commit(() => ({
-      objects: [...states].flatMap(([objectId, server]) => {
+      objects: [...states].map(([objectId, verified]) => {
         const object = local.find(objectId) ?? { objectId, server: null, queue: [] };
-        return isKnown(object, server) ? [] : [rebaseQueue({ ...object, server })];
+        return rebaseQueue(withState(object, verified));
       }),
-      ...(page.nextCursor !== since && { cursor: page.nextCursor }),
+      ...(cursor && { cursor: page.nextCursor }),
     }));
-    if (page.objects.length === 0) break;
+    since = page.nextCursor;
+    if (page.objects.length === 0) return { received, refused };
   }
-  // If the vault was restored, it may also have older states of objects before the cursor: all
-  // changes are read again next time.
-  if (restored > 0 && !isAgain) await local.commit(() => ({ objects: [], cursor: null }));
-  return { received, restored };
 }
 
 async function readStates(
-  { local, requests }: PullOptions,
+  { local, requests, verify }: PullOptions,
   { objects }: Page,
-): Promise<Map<string, ServerState>> {
-  const states = new Map<string, ServerState>();
+  refused: Map<string, unknown>,
+): Promise<Map<string, VerifiedState>> {
+  const states = new Map<string, VerifiedState>();
   const pool = createTaskPool(readsAtOnce);
-  for (const { objectId, version, lastModifiedAt, deleted } of objects) {
-    const object = local.find(objectId);
-    const isDone =
-      object === undefined ? deleted === true : isKnown(object, { version, lastModifiedAt });
-    if (isDone) continue;
-    if (deleted === true) states.set(objectId, { version, data: null, lastModifiedAt });
-    else {
-      await pool.start(async () => {
-        const state = await requests.get(objectId);
-        // An object that was deleted after the list was read is on a later page.
-        if (state !== undefined) states.set(objectId, state);
-      });
+
+  async function read({ objectId, version, lastModifiedAt, deleted }: Page['objects'][number]) {
+    const tombstone = { version, data: null, lastModifiedAt };
+    const shown = deleted === true ? tombstone : await requests.get(objectId);
+    // An object that was deleted after the list was read is on a later page.
+    if (shown === undefined) return;
+    try {
+      states.set(objectId, await verify(objectId, shown));
+    } catch (error) {
+      if (!isUnbelieved(error)) throw error;
+      refused.set(objectId, error);
     }
+  }
+
+  for (const item of objects) {
+    const object = local.find(item.objectId);
+    const isDone = object === undefined ? item.deleted === true : isKnown(object, item);
+    if (!isDone) await pool.start(() => read(item));
   }
   await pool.finish();
   return states;
+}
+
+/**
+ * Returns the object with a state that the vault showed. If the user accepted an older one, what
+ * was sent before may be lost, and is sent anew.
+ */
+function withState(object: StoredObject, { state, isRestored }: VerifiedState): StoredObject {
+  const queue = isRestored
+    ? object.queue.map((write) => asUnsent(write, write.refusal))
+    : object.queue;
+  return { ...object, server: state, queue };
 }
 
 /**
@@ -94,8 +99,13 @@ async function readStates(
  */
 function isKnown(
   { server }: StoredObject,
-  { version, lastModifiedAt }: Omit<ServerState, 'data'>,
+  { version, lastModifiedAt }: Omit<ServerState, 'data' | 'statements'>,
 ): boolean {
   if (server?.version !== version) return false;
   return server.lastModifiedAt === undefined || server.lastModifiedAt === lastModifiedAt;
+}
+
+function cursorRolledBack(known: string, shown: string): RolledBackError {
+  const [remembered, now] = [`changes up to ${known}`, `changes up to ${shown}`];
+  return new RolledBackError({ subject: 'object', remembered, shown: now });
 }

@@ -3,6 +3,8 @@ import { isPassing } from '../../http/retry.ts';
 import { createTaskPool } from '../../async/task-pool.ts';
 import { VaultError } from '../../errors/vault-error.ts';
 import { settleAnswer } from './answers.ts';
+import { stateWrite } from './state-write.ts';
+import { isUnbelieved } from '../statements/verify-state.ts';
 import type { Exchange } from './exchange.ts';
 import { rebaseQueue } from '../stores/offline-queue.ts';
 import type { ObjectEncryption } from '../objects/object-encryption.ts';
@@ -17,12 +19,15 @@ const objectsAtOnce = 4;
 const maxWrites = 20;
 
 /**
- * Sends the queued writes of all objects, several objects concurrently. An error that concerns all
- * objects stops the sending and is thrown once the requests in progress have ended. An error that
- * concerns one object, such as an error of the application's resolver, is thrown after the writes
- * of all other objects were sent.
+ * Sends the queued writes of all objects but those of `refused`, several objects concurrently.
+ * Resolves with the errors that each concern one object, such as an error of the application's
+ * resolver; the writes of all other objects were sent then. Any other error stops the sending and
+ * is thrown once the requests in progress have ended.
  */
-export async function pushAll(exchange: Exchange): Promise<void> {
+export async function pushAll(
+  exchange: Exchange,
+  refused: ReadonlyMap<string, unknown>,
+): Promise<unknown[]> {
   const { local } = exchange;
   const failures: unknown[] = [];
 
@@ -35,15 +40,16 @@ export async function pushAll(exchange: Exchange): Promise<void> {
     }
   }
 
+  const hasWrites = (objectId: string) => (local.find(objectId)?.queue.length ?? 0) > 0;
   const pool = createTaskPool(objectsAtOnce);
   try {
-    const waiting = local.ids().filter((objectId) => (local.find(objectId)?.queue.length ?? 0) > 0);
+    const waiting = local.ids().filter((objectId) => hasWrites(objectId) && !refused.has(objectId));
     for (const objectId of waiting) await pool.start(() => pushApart(objectId));
     await pool.finish();
   } finally {
     await pool.settle();
   }
-  if (failures.length > 0) throw failures[0];
+  return failures;
 }
 
 /**
@@ -53,6 +59,7 @@ export async function pushAll(exchange: Exchange): Promise<void> {
  * attack.
  */
 function isOfOne(error: unknown): boolean {
+  if (isUnbelieved(error)) return true;
   if (error instanceof ClientError) return error.code === 'invalid_response';
   if (!(error instanceof VaultError)) return true;
   return error.status === 500 || (error.code.startsWith('http_') && !isPassing(error));
@@ -76,10 +83,8 @@ async function pushObject(exchange: Exchange, objectId: string): Promise<void> {
  * sent; undefined if there is no write or it was refused. The time of the request is in the vault's
  * clock, not in the future, and later than the time of the object's previous request.
  */
-async function fixRequest(
-  { local, clock, encryption }: Exchange,
-  objectId: string,
-): Promise<SentWrite | undefined> {
+async function fixRequest(exchange: Exchange, objectId: string): Promise<SentWrite | undefined> {
+  const { local, clock, encryption } = exchange;
   let fixed: SentWrite | undefined;
   await local.commit(async () => {
     const object = local.find(objectId);
@@ -97,8 +102,12 @@ async function fixRequest(
       (object.lastChangedAt ?? 0) + 1,
     );
     const renewed = await renew(encryption, objectId, write);
-    fixed = { ...renewed, request: { id: crypto.randomUUID(), changedAt } };
-    return { objects: [{ ...rebased, queue: [fixed, ...rest], lastChangedAt: changedAt }] };
+    const statement = await stateWrite(exchange, rebased, renewed);
+    const request = { id: crypto.randomUUID(), changedAt, statement };
+    fixed = { ...renewed, request };
+    const lastCount = statement?.count ?? object.lastCount;
+    const next = { ...rebased, queue: [fixed, ...rest], lastChangedAt: changedAt, lastCount };
+    return { objects: [next] };
   });
   return fixed;
 }

@@ -6,6 +6,8 @@ import { isPassing } from '../../http/retry.ts';
 import { hasCode, VaultError } from '../../errors/vault-error.ts';
 import { Cursor } from './cursor.ts';
 import type { ServerClock } from './server-clock.ts';
+import type { JsonObject } from '../objects/json.ts';
+import { withStatement } from '../statements/statements-member.ts';
 import type { QueuedWrite } from '../stores/stored-object.ts';
 
 const routePath = '/v1/sync';
@@ -72,6 +74,46 @@ export type Outcome =
 
 export type SentWrite = QueuedWrite & { readonly request: NonNullable<QueuedWrite['request']> };
 
+/** Returns the http of a session that is bound to a device, with the device's header. */
+export function bindToDevice({ send }: Pick<Http, 'send'>, deviceId: string): Pick<Http, 'send'> {
+  return {
+    send: (request) =>
+      send({ ...request, headers: { ...request.headers, 'x-device-id': deviceId } }),
+  };
+}
+
+/**
+ * Creates the requests that read the present states of objects, in a session that is bound to a
+ * device; see `bindToDevice`.
+ */
+export function createObjectReader(http: Pick<Http, 'send'>) {
+  return {
+    /** Fetches a page of changes after a cursor. */
+    async list(since: string): Promise<Page> {
+      const { body } = await http.send({ method: 'GET', path: routePath, query: { since } });
+      return parseAnswer(Page, body);
+    },
+
+    /** Fetches an object. Resolves with undefined if the vault has deleted it. */
+    async get(objectId: string): Promise<z.output<typeof View> | undefined> {
+      try {
+        return await read(http, View, `${routePath}/${objectId}`);
+      } catch (error) {
+        if (hasCode(error, 'not_found')) return undefined;
+        throw error;
+      }
+    },
+  };
+}
+
+async function read<T>(
+  { send }: Pick<Http, 'send'>,
+  schema: z.ZodType<T>,
+  path: string,
+): Promise<T> {
+  return parseAnswer(schema, (await send({ method: 'GET', path })).body);
+}
+
 export type SyncRequests = ReturnType<typeof createSyncRequests>;
 
 /**
@@ -89,33 +131,16 @@ export function createSyncRequests({
   readonly schemaVersion: number;
   readonly clock: ServerClock;
 }) {
+  const bound = bindToDevice(http, deviceId);
+
   async function send(request: HttpRequest): Promise<HttpAnswer> {
-    const headers = { ...request.headers, 'x-device-id': deviceId };
-    const answer = await http.send({ ...request, headers });
+    const answer = await bound.send(request);
     clock.learn(answer.headers.get('date'));
     return answer;
   }
 
-  async function read<T>(schema: z.ZodType<T>, path: string): Promise<T> {
-    return parseAnswer(schema, (await send({ method: 'GET', path })).body);
-  }
-
   return {
-    /** Fetches a page of changes after a cursor. */
-    async list(since: string): Promise<Page> {
-      const { body } = await send({ method: 'GET', path: routePath, query: { since } });
-      return parseAnswer(Page, body);
-    },
-
-    /** Fetches an object. Resolves with undefined if the vault has deleted it. */
-    async get(objectId: string): Promise<z.output<typeof View> | undefined> {
-      try {
-        return await read(View, `${routePath}/${objectId}`);
-      } catch (error) {
-        if (hasCode(error, 'not_found')) return undefined;
-        throw error;
-      }
-    },
+    ...createObjectReader({ send }),
 
     /**
      * Sends a write and resolves with its outcome. Idempotent: the vault applies a request with the
@@ -127,7 +152,7 @@ export function createSyncRequests({
         'x-sync-request-id': write.request.id,
       };
       const path = write.kind === 'create' ? `${routePath}/create` : routePath;
-      const json = bodyOf(objectId, write);
+      const json = bodyOf(objectId, deviceId, write);
       try {
         const { body } = await send({ method: 'POST', path, headers, json, repeatable: true });
         return { kind: 'applied', ...parseAnswer(Applied, body) };
@@ -147,21 +172,24 @@ export function createSyncRequests({
 
     /** Fetches an object with its versions. Throws VaultError 404 not_found. */
     export: (objectId: string): Promise<z.output<typeof Export>> =>
-      read(Export, `${routePath}/${objectId}/export`),
+      read({ send }, Export, `${routePath}/${objectId}/export`),
   };
 }
 
-function bodyOf(objectId: string, write: SentWrite): object {
+function bodyOf(objectId: string, deviceId: string, write: SentWrite): object {
+  const { statement } = write.request;
+  const stated = (data: JsonObject) =>
+    statement === undefined ? data : withStatement(data, deviceId, statement);
   if (write.kind === 'create') {
     const { data, objectType } = write;
-    return { objectId, data, ...(objectType !== undefined && { objectType }) };
+    return { objectId, data: stated(data), ...(objectType !== undefined && { objectType }) };
   }
   const { baseVersion } = write;
   return {
     objectId,
     version: baseVersion + 1,
     baseVersion,
-    ...(write.kind === 'change' ? { delta: write.delta } : { deleted: true }),
+    ...(write.kind === 'change' ? { delta: stated(write.delta) } : { deleted: true }),
     changedAt: new Date(write.request.changedAt).toISOString(),
   };
 }

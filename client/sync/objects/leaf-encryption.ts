@@ -31,6 +31,14 @@ interface Leaf {
   readonly text: unknown;
 }
 
+export interface OpenedLeaf {
+  readonly value: unknown;
+  /** Whether the present master key opened it, and not an earlier one. */
+  readonly isPresent: boolean;
+}
+
+export type LeafCipher = ReturnType<typeof createLeafCipher>;
+
 /**
  * Creates the cipher for leaves of synchronised objects, each of which is bound to its place in the
  * object; docs/formats.md describes the bytes.
@@ -80,8 +88,11 @@ export function createLeafCipher(masterKeys: MasterKeys) {
      * Decrypts a leaf. Throws invalid_leaf unless the text is a leaf that was encrypted for this
      * place of this object under one of the user's master keys.
      */
-    open: (objectId: string, pointer: string, text: unknown): Promise<unknown> =>
-      openWithAny(masterKeys, (masterKey) => openUnder(masterKey, { objectId, pointer, text })),
+    open: (objectId: string, pointer: string, text: unknown): Promise<OpenedLeaf> =>
+      openWithAny(masterKeys, async (masterKey) => {
+        const value = await openUnder(masterKey, { objectId, pointer, text });
+        return { value, isPresent: masterKey === masterKeys.masterKey };
+      }),
 
     /**
      * Encrypts a leaf anew that an earlier master key opens. Resolves with any other value as it

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import type { JsonObject } from './json.ts';
-import { typeMember } from './object-encryption.ts';
+import { statementsMember, typeMember } from './reserved-members.ts';
 
 /** Maximum depth that the vault accepts; the data object itself is the first level. */
 const maxLevels = 32;
@@ -10,15 +10,17 @@ const Json = z.record(z.string(), z.json());
 /**
  * Returns a validated copy of an application's data. Throws TypeError for anything that is not JSON
  * (such as undefined), for more than 32 levels, for names of fields that the vault refuses, and for
- * the reserved member `$type`.
+ * the reserved members `$type` and `$devices`.
  */
 export function parseObjectData(data: unknown): JsonObject {
   // Names are checked in the original, since zod drops __proto__.
   assertStorable(data);
   const parsed = Json.safeParse(data);
   if (!parsed.success) throw new TypeError('The data of an object must be a JSON object.');
-  if (Object.hasOwn(parsed.data, typeMember)) {
-    throw new TypeError(`The field name ${typeMember} is reserved.`);
+  for (const name of [typeMember, statementsMember]) {
+    if (Object.hasOwn(parsed.data, name)) {
+      throw new TypeError(`The field name ${name} is reserved.`);
+    }
   }
   return parsed.data;
 }

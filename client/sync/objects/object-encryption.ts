@@ -1,8 +1,8 @@
 import { ClientError } from '../../errors/client-error.ts';
-import type { MasterKeys } from '../../keys/master-keys.ts';
 import { isBranch, isObject, isSame, memberOf, type JsonObject } from './json.ts';
 import { childOf, isWithin, valueAt } from './json-pointer.ts';
-import { createLeafCipher } from './leaf-encryption.ts';
+import type { LeafCipher } from './leaf-encryption.ts';
+import { typeMember } from './reserved-members.ts';
 
 /**
  * JSON Pointers of the fields that stay in plaintext, by type of object. `*` applies to all types
@@ -40,25 +40,21 @@ export interface ObjectEncryption {
     known?: readonly OpenObject[],
   ): Promise<SealedObject>;
   /**
+   * Resolves with a function that returns whether a field of this object stays in plaintext. Throws
+   * invalid_leaf if the type of the object cannot be decrypted.
+   */
+  findPublic(objectId: string, sealed: SealedObject): Promise<(pointer: string) => boolean>;
+  /**
    * Encrypts all leaves anew that an earlier master key opens, in an object or in a merge patch of
    * one.
    */
   renew(objectId: string, sealed: SealedObject): Promise<SealedObject>;
 }
 
-/**
- * Name of the member that holds the type of an object. The vault does not return types, so the type
- * is stored as an encrypted leaf, which nobody else can forge. The leaf contains null for an object
- * without a type, so that nobody can remove the type unnoticed.
- */
-export const typeMember = '$type';
-
-export function createObjectEncryption({
-  publicFields,
-  ...masterKeys
-}: MasterKeys & { readonly publicFields: PublicFields }): ObjectEncryption {
-  const cipher = createLeafCipher(masterKeys);
-
+export function createObjectEncryption(
+  cipher: LeafCipher,
+  publicFields: PublicFields,
+): ObjectEncryption {
   function isPublic(objectType: string | undefined, pointer: string): boolean {
     const fields = memberOf(publicFields, objectType ?? '*') ?? memberOf(publicFields, '*') ?? [];
     return (fields as readonly string[]).some((field) => isWithin(pointer, field));
@@ -66,10 +62,14 @@ export function createObjectEncryption({
 
   async function openType(objectId: string, sealed: SealedObject): Promise<string | undefined> {
     const leaf = memberOf(sealed, typeMember);
-    const objectType = await cipher.open(objectId, childOf('', typeMember), leaf);
+    const { value: objectType } = await cipher.open(objectId, childOf('', typeMember), leaf);
     if (objectType === null) return undefined;
     if (typeof objectType !== 'string') throw new ClientError('invalid_leaf');
     return objectType;
+  }
+
+  async function openLeaf(objectId: string, pointer: string, leaf: unknown): Promise<unknown> {
+    return (await cipher.open(objectId, pointer, leaf)).value;
   }
 
   return {
@@ -77,7 +77,7 @@ export function createObjectEncryption({
       const objectType = await openType(objectId, sealed);
       const { [typeMember]: _, ...fields } = sealed;
       const data = await mapLeaves(fields, (pointer, leaf) =>
-        isPublic(objectType, pointer) ? leaf : cipher.open(objectId, pointer, leaf),
+        isPublic(objectType, pointer) ? leaf : openLeaf(objectId, pointer, leaf),
       );
       return { sealed, objectType, data };
     },
@@ -99,6 +99,11 @@ export function createObjectEncryption({
         present?.[typeMember] ??
         (await cipher.seal(objectId, childOf('', typeMember), objectType ?? null));
       return { ...fields, [typeMember]: type };
+    },
+
+    async findPublic(objectId, sealed) {
+      const objectType = await openType(objectId, sealed);
+      return (pointer) => isPublic(objectType, pointer);
     },
 
     renew: (objectId, sealed) =>

@@ -3,8 +3,8 @@ import type { SyncStore } from './store.ts';
 import { createTurns } from '../../async/turns.ts';
 
 /**
- * The records and the cursor that a commit saves. A record without pending writes whose object is
- * deleted or unknown in the vault is removed instead.
+ * The records and the cursor that a commit saves. A record without pending writes whose object the
+ * vault does not know is removed instead.
  */
 export interface Decision {
   readonly objects: readonly StoredObject[];

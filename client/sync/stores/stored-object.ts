@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import { applyPatch } from '../objects/merge-patch.ts';
 import type { SealedObject } from '../objects/object-encryption.ts';
+import { SealedStatements, SentStatement } from '../objects/sealed-statements.ts';
 
 const Sealed = z.record(z.string(), z.unknown());
 const Version = z.int().nonnegative();
@@ -10,9 +11,11 @@ const Write = z.object({
   changedAt: z.number(),
   /**
    * The request that carries the write. Once it is set, the write is sent unchanged with this id
-   * until the vault responds.
+   * until the vault responds. All writes but removals have a statement of this device, encrypted.
    */
-  request: z.object({ id: z.uuid(), changedAt: z.number() }).optional(),
+  request: z
+    .object({ id: z.uuid(), changedAt: z.number(), statement: SentStatement.optional() })
+    .optional(),
   /**
    * Reason why the vault refused the write. A refused write is not sent again until it is changed
    * or retried.
@@ -49,6 +52,7 @@ export const StoredObject = z.object({
     .object({
       version: Version,
       data: Sealed.nullable(),
+      statements: SealedStatements,
       /**
        * Time of the change as the vault reports it; undefined if the state comes from a conflict
        * response.
@@ -60,6 +64,8 @@ export const StoredObject = z.object({
   queue: z.array(QueuedWrite),
   /** The latest `changedAt` of a request, by the vault's clock. */
   lastChangedAt: z.number().optional(),
+  /** The highest count of a statement of this device. */
+  lastCount: z.int().positive().optional(),
 });
 export type StoredObject = z.output<typeof StoredObject>;
 export type ServerState = NonNullable<StoredObject['server']>;
@@ -95,18 +101,9 @@ export function asUnsent<W extends QueuedWrite>(write: W, refusal?: W['refusal']
 }
 
 /**
- * Returns whether the record can be removed: it has no pending writes, and its object is deleted in
- * the vault or unknown to it.
+ * Returns whether the record can be removed: it has no pending writes, and the vault does not know
+ * the object. The record of a deleted object stays, so that the object cannot come back.
  */
 export function isSpent({ server, queue }: StoredObject): boolean {
-  return queue.length === 0 && (server === null || server.data === null);
-}
-
-/**
- * Returns the object with `server` as the vault's state, unless a newer version is already known: a
- * response may be out of date.
- */
-export function withServer(object: StoredObject, server: ServerState): StoredObject {
-  const isOld = object.server !== null && object.server.version > server.version;
-  return isOld ? object : { ...object, server };
+  return queue.length === 0 && server === null;
 }
