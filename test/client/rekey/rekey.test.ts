@@ -104,6 +104,7 @@ const steps = [
   'GET /v1/crypto/keys/master-envelope',
   'GET /v1/crypto/keys/sharing',
   'GET /v1/documents',
+  'GET /v1/sync',
   'POST /v1/memory/records',
   'PUT /v1/auth/credentials',
 ];

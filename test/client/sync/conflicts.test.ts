@@ -129,7 +129,9 @@ test('after a restore unsent changes are applied to the state of the vault', asy
       JSON.stringify(old),
     ]);
     await set(two.sync, id, { b: 2 });
-    t.like(await two.sync.sync(), { restored: 1, sent: 1, conflicts: hasRead ? 1 : 0 });
+    await t.throwsAsync(two.sync.sync(), { code: 'rolled_back' });
+    t.deepEqual(await dataOf(two.sync, id), { a: 2, b: 2 });
+    t.like(await two.sync.sync({ acceptRestored: true }), { restored: 1, sent: 1, conflicts: 0 });
     t.deepEqual(await dataOf(two.sync, id), { a: 1, b: 2 });
     t.like(await two.sync.sync(), { received: 0, sent: 0 });
   }
@@ -162,7 +164,8 @@ test('after a restore later writes are read, even if their versions are known', 
   ]);
   await set(one.sync, id, { a: 'one' });
   await one.sync.sync();
-  t.like(await two.sync.sync(), { restored: 2 });
+  await t.throwsAsync(two.sync.sync(), { code: 'rolled_back' });
+  t.like(await two.sync.sync({ acceptRestored: true }), { restored: 2 });
   t.deepEqual(await dataOf(two.sync, id), { a: 'one' });
   t.deepEqual(await dataOf(two.sync, quiet), { b: 1 });
   t.like(await two.sync.sync(), { restored: 0, received: 0 });

@@ -57,7 +57,7 @@ export async function openDevice(
     const inner = createHttp({ baseUrl: vault.baseUrl, fetch, retry: impatient, now });
     const http = createSessionHttp({ http: inner, tokens });
     const { deviceId } = raw;
-    const memory = { generationOf: async () => 1 };
+    const memory = { generationOf: async () => 1, listedObject: async () => undefined };
     return openSync({ http, memory, masterKey, deviceId, schemaVersion: 1, store, now, ...others });
   };
   return { raw, sync: await open(options), reopen: (other) => open({ ...options, ...other }) };

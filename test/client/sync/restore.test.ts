@@ -37,12 +37,15 @@ test.serial('a device ahead of a restored vault converges and sends its changes'
   await restore();
   await tellRestored(vault);
   const others: string[] = [];
+  await one.sync.sync({ acceptRestored: true });
   for (let n = 0; n < 3; n += 1) {
     await set(one.sync, id, { a: `one ${n}` });
     others.push(await one.sync.create({ data: { n } }));
     await one.sync.sync();
   }
-  t.like(await two.sync.sync(), { restored: 1, sent: 2 });
+  await t.throwsAsync(two.sync.sync(), { code: 'rolled_back' });
+  t.is(two.sync.pending().length, 2, 'nothing is sent before the user accepts the restore');
+  t.like(await two.sync.sync({ acceptRestored: true }), { restored: 2, sent: 2 });
   t.deepEqual(two.sync.pending(), []);
   await one.sync.sync();
   for (const { sync } of [one, two]) {
@@ -67,7 +70,11 @@ test.serial(
     };
     const { one, two, id } = await shareObject(vault, { a: 1 }, { fetch: counting });
     const epoch = await tellRestored(vault);
-    t.like(await two.sync.sync(), { restored: 0, received: 0 });
+    await t.throwsAsync(two.sync.sync(), { code: 'rolled_back' });
+    const accepted = await Promise.all(
+      [one, two].map(({ sync }) => sync.sync({ acceptRestored: true })),
+    );
+    t.like(accepted[1], { restored: 0, received: 0 });
     await set(one.sync, id, { a: 2 });
     await one.sync.sync();
     asked.length = 0;

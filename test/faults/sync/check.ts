@@ -1,6 +1,7 @@
 import { isObject, isSame } from '../../../client/sync/objects/json.ts';
 import { isWithin, valueAt } from '../../../client/sync/objects/json-pointer.ts';
 import type { ObjectEncryption } from '../../../client/sync/objects/object-encryption.ts';
+import { splitStatements } from '../../../client/sync/statements/statements-member.ts';
 import { leavesOf } from '../../../app/sync/merge/json-pointer.ts';
 import type { WireWrite } from './network.ts';
 import type { Act, Choice, Seen, SyncRecord } from './record.ts';
@@ -26,7 +27,9 @@ export async function versionsOf(
     byObject.set(objectId, versions);
     if (versions.has(version)) continue;
     const sealed = write.answer['data'];
-    const data = isObject(sealed) ? (await encryption.open(objectId, sealed)).data : undefined;
+    const data = isObject(sealed)
+      ? (await encryption.open(objectId, splitStatements(sealed).data)).data
+      : undefined;
     versions.set(version, { version, data, write });
   }
   return new Map(

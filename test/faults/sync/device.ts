@@ -81,7 +81,7 @@ export async function startDevice(settings: SimulatedDeviceOptions): Promise<Sim
       },
     };
     const options = settings.options(deviceId);
-    const memory = { generationOf: async () => 1 };
+    const memory = { generationOf: async () => 1, listedObject: async () => undefined };
     const sync = await openSync({ ...options, http, memory, deviceId, store: crashing, now });
     return { sync, network, state };
   }

@@ -7,6 +7,7 @@ import { ClientError } from '../../../client/errors/client-error.ts';
 import { openSyncFile } from '../../../client/node/sync-file.ts';
 import { isSame } from '../../../client/sync/objects/json.ts';
 import { createInMemoryStore } from '../../../client/sync/stores/in-memory-store.ts';
+import { createLeafCipher } from '../../../client/sync/objects/leaf-encryption.ts';
 import { createObjectEncryption } from '../../../client/sync/objects/object-encryption.ts';
 import { chosen } from '../../../client/sync/objects/resolver.ts';
 import type { SyncOptions } from '../../../client/sync/sync.ts';
@@ -76,7 +77,7 @@ test('three devices of one user converge, and no change is lost or applied twice
   await Promise.all(syncs.values());
   await untilQuiet(t, devices);
 
-  const encryption = createObjectEncryption({ masterKey, publicFields });
+  const encryption = createObjectEncryption(createLeafCipher({ masterKey }), publicFields);
   const versions = await versionsOf(record, encryption);
   await assertHistory(t, { vault, userId, devices, versions });
   for (const [objectId, all] of versions) {

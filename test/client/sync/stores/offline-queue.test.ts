@@ -11,7 +11,7 @@ const request = { id: objectId, changedAt: 1 };
 
 const objectOf = (version: number, data: object, ...queue: QueuedWrite[]): StoredObject => ({
   objectId,
-  server: { version, data: { ...data } },
+  server: { version, data: { ...data }, statements: {} },
   queue,
 });
 

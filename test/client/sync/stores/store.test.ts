@@ -91,7 +91,12 @@ for (const [kind, createPlace] of Object.entries(places)) {
     const refusal = { code: 'data_too_large', message: 'Too large.' };
     const object: StoredObject = {
       objectId: randomUUID(),
-      server: { version: 3, data: null, lastModifiedAt: '2026-01-01T00:00:00.000Z' },
+      server: {
+        version: 3,
+        data: null,
+        statements: {},
+        lastModifiedAt: '2026-01-01T00:00:00.000Z',
+      },
       queue: [
         {
           kind: 'create',

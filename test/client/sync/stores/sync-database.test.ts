@@ -118,7 +118,10 @@ test.serial('a missing IndexedDB and a store in use are different errors', async
 test('a save with a value that cannot be stored leaves nothing of it', async (t) => {
   const place = createPlace();
   const store = await openWith(place);
-  const odd = { ...objectOf('odd'), server: { version: 1, data: { odd: () => {} } } };
+  const odd = {
+    ...objectOf('odd'),
+    server: { version: 1, data: { odd: () => {} }, statements: {} },
+  };
   await t.throwsAsync(store.save(saving(objectOf('lost'), odd, objectOf('lost'))), {
     code: 'store_unavailable',
   });
