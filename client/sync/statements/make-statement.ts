@@ -1,4 +1,4 @@
-import { isBranch, memberOf, type JsonObject } from '../objects/json.ts';
+import { isBranch, isObject, memberOf, type JsonObject } from '../objects/json.ts';
 import { childOf, isWithin, keysTo } from '../objects/json-pointer.ts';
 import { idsOf, type ShownState } from './check-statements.ts';
 import { indexClaims, isContested, outerOf } from './claims.ts';
@@ -138,7 +138,7 @@ function foresee({ leaves }: ShownState, written: Claims): Outlook {
 function isTouched(patch: JsonObject, pointer: string): boolean {
   let value: unknown = patch;
   for (const key of keysTo(pointer)) {
-    if (!isBranch(value)) return value !== undefined;
+    if (!isObject(value)) return value !== undefined;
     value = memberOf(value, key);
   }
   return value !== undefined;
