@@ -32,6 +32,13 @@ test('the values printed in docs/formats.md are those of the test vectors', asyn
   t.true(joined.includes(rfc5054Group3072.N.toString(16)));
 });
 
+test('the statement printed in docs/formats.md is that of the test vectors', async (t) => {
+  const Statements = z.object({ hash: z.string(), statement: z.record(z.string(), z.unknown()) });
+  const { hash, statement } = await readVectors('statements.json', Statements);
+  t.true(joined.includes(hash));
+  t.true(joined.includes(JSON.stringify(statement)));
+});
+
 test('the proof printed in docs/formats.md is valid', (t) => {
   const [, json = ''] = /```json\n(.*?)```/s.exec(formats) ?? [];
   const proof = AuditProof.parse(JSON.parse(json));

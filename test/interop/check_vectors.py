@@ -15,6 +15,7 @@ import report
 import sharing
 import srp
 import strict_base64
+import sync_statement
 from encrypted_file import create_header, decrypt_file, encrypt_file
 from key_wrap import unwrap_key, unwrap_master_key, wrap_key, wrap_master_key
 from keywords import keyword_hash, normalize_keyword
@@ -48,6 +49,7 @@ class Vectors(unittest.TestCase):
             "sharing.json",
             "srp-rfc5054.json",
             "srp.json",
+            "statements.json",
             "stream.json",
             "sync.json",
         }
@@ -151,6 +153,16 @@ class Vectors(unittest.TestCase):
                 self.assertEqual(open_leaf(key, object_id, pointer, sealed), value)
                 with self.assertRaises(InvalidTag):
                     open_leaf(key, object_id, pointer + "/", sealed)
+
+    def test_statements(self) -> None:
+        vector = load("statements.json")
+        key, object_id = bytes.fromhex(vector["masterKey"]), vector["objectId"]
+        for state in vector["states"]:
+            with self.subTest(state["name"]):
+                fault = sync_statement.find_fault(
+                    key, object_id, state, lambda pointer: pointer in vector["publicFields"]
+                )
+                self.assertEqual(fault is None, state["believed"], fault)
 
     def test_reports(self) -> None:
         vector = load("report.json")

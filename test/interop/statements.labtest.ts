@@ -1,0 +1,72 @@
+import { randomUUID } from 'node:crypto';
+import test from 'ava';
+import { z } from 'zod';
+import { createUser, dataOf, openDevice, set } from '../client/sync/devices.ts';
+import { startVault } from '../support/vault/vault.ts';
+import { runPython } from './python.ts';
+
+const View = z.object({ version: z.int(), data: z.record(z.string(), z.unknown()) });
+const Faults = z.array(z.string().nullable());
+
+const vault = await startVault();
+test.after.always(() => vault.stop());
+
+async function ask(input: object): Promise<unknown> {
+  const { code, output, errors } = await runPython('sync_statement.py', [], JSON.stringify(input));
+  if (code !== 0) throw new Error(errors);
+  return JSON.parse(output);
+}
+
+test('the Python client believes what two devices wrote, and no mixture of it', async (t) => {
+  const user = createUser();
+  const [alice, bob] = [await openDevice(vault, user), await openDevice(vault, user)];
+  const objectId = await alice.sync.create({ data: { a: { x: 1 }, b: 1 } });
+  await alice.sync.sync();
+  const states: z.output<typeof View>[] = [];
+  const look = async () => View.parse((await alice.raw.get(`/v1/sync/${objectId}`)).body);
+  states.push(await look());
+  for (const [device, fields] of [
+    [bob, { a: 'a leaf in place of an object' }],
+    [alice, { b: [2], c: {} }],
+    [bob, { a: { y: null }, b: 3 }],
+  ] as const) {
+    await device.sync.sync();
+    await set(device.sync, objectId, fields);
+    await device.sync.sync();
+    states.push(await look());
+  }
+  const masterKey = Buffer.from(user.masterKey).toString('hex');
+  const asked = { masterKey, objectId, publicFields: [] };
+  const faults = Faults.parse(await ask({ ...asked, states }));
+  t.deepEqual(
+    faults,
+    states.map(() => null),
+  );
+
+  const [first, , third, last] = states;
+  const mixtures = [
+    { ...last, data: { ...last?.data, b: third?.data['b'] } },
+    { ...last, data: { ...first?.data, $devices: last?.data['$devices'] } },
+    { ...last, version: 2 },
+  ];
+  const refused = Faults.parse(await ask({ ...asked, states: mixtures }));
+  t.deepEqual(
+    refused.map((fault) => typeof fault),
+    mixtures.map(() => 'string'),
+  );
+});
+
+test('the reference client reads and changes an object that the Python client made', async (t) => {
+  const user = createUser();
+  const device = await openDevice(vault, user);
+  const objectId = randomUUID();
+  const { deviceId } = device.raw;
+  const masterKey = Buffer.from(user.masterKey).toString('hex');
+  const fields = { title: 'Zürich', lines: [1, null] };
+  const data = await ask({ masterKey, objectId, device: deviceId, fields });
+  t.is((await device.raw.create({ objectId, data })).status, 201);
+  await device.sync.sync();
+  t.deepEqual(await dataOf(device.sync, objectId), fields);
+  await set(device.sync, objectId, { title: 'Genf' });
+  t.like(await device.sync.sync(), { sent: 1 });
+});
