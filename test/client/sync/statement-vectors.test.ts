@@ -1,11 +1,11 @@
 import { hexToBytes } from '@noble/hashes/utils.js';
 import test from 'ava';
 import { z } from 'zod';
-import { createLeafCipher } from '../../../../client/sync/objects/leaf-encryption.ts';
-import { createObjectEncryption } from '../../../../client/sync/objects/object-encryption.ts';
-import { createStatementEncryption } from '../../../../client/sync/statements/statement-encryption.ts';
-import { verifyState } from '../../../../client/sync/statements/verify-state.ts';
-import { readVectors } from '../../../support/client/vectors.ts';
+import { createLeafCipher } from '../../../client/sync/objects/leaf-encryption.ts';
+import { createObjectEncryption } from '../../../client/sync/objects/object-encryption.ts';
+import { createStatementEncryption } from '../../../client/sync/statements/statement-encryption.ts';
+import { verifyState } from '../../../client/sync/statements/verify-state.ts';
+import { readVectors } from '../../support/client/vectors.ts';
 
 const Vector = z.object({
   masterKey: z.string().transform(hexToBytes),
