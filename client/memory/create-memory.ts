@@ -12,6 +12,7 @@ import { deriveMemoryKey } from './storage/memory-record.ts';
 import { emptied, noStore } from './storage/empty-store.ts';
 import type { MemoryStore } from './storage/memory-store.ts';
 import { deriveReportKey, type ReportKey } from './exchange/report-key.ts';
+import { lookAtObjects } from './values/object-look.ts';
 import { createRecollection, type Recollection } from './values/recollection.ts';
 import {
   changesOf,
@@ -189,10 +190,10 @@ export function createMemory({
       return reportKey.generation;
     },
 
-    async listedObject(objectId) {
+    async lookAtObjects() {
       await ready();
-      const { writer } = exchanged.list() ?? {};
-      return writer === undefined ? undefined : recollection.listedObject(writer, objectId);
+      const list = () => exchanged.list()?.writer;
+      return lookAtObjects({ recollection, list, keep: (objects) => keep({ objects }) });
     },
 
     async madeDocument(id, state) {

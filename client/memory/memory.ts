@@ -1,11 +1,7 @@
 import type { Bytes } from '../bytes/bytes.ts';
 import type { KeyLook } from '../keys/key-look.ts';
-import type {
-  DocumentState,
-  ListedObject,
-  RememberedPerson,
-  RememberedShare,
-} from './values/remembered.ts';
+import type { DocumentState, RememberedPerson, RememberedShare } from './values/remembered.ts';
+import type { ObjectLook } from './values/object-look.ts';
 import type { RolledBackError } from './values/rolled-back-error.ts';
 
 /**
@@ -46,12 +42,8 @@ export interface Memory {
    * present one: nothing may be written under an earlier one.
    */
   generationOf(masterKey: Bytes): Promise<number>;
-  /**
-   * Resolves with the statements that a synchronised object had when the master key was replaced;
-   * {} if it had none, undefined if the master key was never replaced. A statement that only an
-   * earlier master key opens is believed if it is one of these.
-   */
-  listedObject(objectId: string): Promise<ListedObject | undefined>;
+  /** Begins a look at the synchronised objects before they are requested. */
+  lookAtObjects(): Promise<ObjectLook>;
   /** Remembers a state of a document that this client made. */
   madeDocument(id: string, state: DocumentState): Promise<void>;
   /** Remembers that the user removed a document. */

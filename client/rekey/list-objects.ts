@@ -17,7 +17,7 @@ const readsAtOnce = 4;
 
 interface ListDependencies {
   readonly http: Http;
-  readonly memory: Pick<Memory, 'listedObject'>;
+  readonly memory: Pick<Memory, 'lookAtObjects'>;
   readonly devices: Pick<Devices, 'current'>;
 }
 
@@ -32,6 +32,7 @@ export async function listObjects(
 ): Promise<RememberedChanges['objects']> {
   const deviceId = devices.current();
   if (deviceId === undefined) return {};
+  const look = await memory.lookAtObjects();
   const reader = createObjectReader(bindToDevice(http, deviceId));
   const statements = createStatementEncryption(createLeafCipher(keys));
   const listed: RememberedChanges['objects'] = {};
@@ -40,7 +41,7 @@ export async function listObjects(
     const object = await reader.get(objectId);
     if (object === undefined) return;
     const ids = await findStatements(objectId, object.data);
-    if (ids !== undefined) listed[objectId] = ids;
+    if (ids !== undefined) listed[objectId] = { statements: ids };
   }
 
   /** Resolves with undefined if the statements of an object are not believed. */
@@ -48,7 +49,7 @@ export async function listObjects(
     try {
       const { statements: sealed } = splitStatements(data);
       const opened = await statements.openAll(objectId, sealed);
-      const before = await memory.listedObject(objectId);
+      const before = look.listed(objectId);
       const trusted = new Set(Object.values(before ?? {}).map(([, hash]) => hash));
       const isOlder = findOlder(opened, before ?? {}) !== undefined;
       const isUnlisted = before !== undefined && findUnlisted(opened, trusted) !== undefined;

@@ -15,6 +15,7 @@ import { createServerClock } from './exchange/server-clock.ts';
 import { createStatementEncryption } from './statements/statement-encryption.ts';
 import { viewOf, type QueuedWrite, type StoredObject } from './stores/stored-object.ts';
 import { createSyncRequests } from './exchange/requests.ts';
+import { statesOf } from './statements/seen-states.ts';
 import { createVerify } from './statements/verify-state.ts';
 import type { Sync, SyncOptions, SyncReport } from './sync.ts';
 
@@ -25,7 +26,7 @@ import type { Sync, SyncOptions, SyncReport } from './sync.ts';
 export async function openSync(
   options: SyncOptions & {
     readonly http: Http;
-    readonly memory: Pick<Memory, 'generationOf' | 'listedObject'>;
+    readonly memory: Pick<Memory, 'generationOf' | 'lookAtObjects'>;
   },
 ): Promise<Sync> {
   const { http, memory, schemaVersion, publicFields = {} } = options;
@@ -37,7 +38,6 @@ export async function openSync(
   const encryption = createObjectEncryption(cipher, publicFields);
   const statements = createStatementEncryption(cipher);
   const local = await loadLocalObjects(options.store);
-  const listedObject = (objectId: string) => memory.listedObject(objectId);
   const exchange = {
     local,
     requests,
@@ -74,15 +74,25 @@ export async function openSync(
 
   async function run(acceptRestored: boolean): Promise<SyncReport> {
     await memory.generationOf(options.masterKey);
+    const look = await memory.lookAtObjects();
     const counts: Counts = { sent: 0, conflicts: 0, restored: 0 };
-    const verify = createVerify({ ...exchange, listedObject, acceptRestored });
+    const verify = createVerify({ ...exchange, look, acceptRestored });
     const round: Exchange = { ...exchange, verify, acceptRestored, counts };
-    const { received, refused } = await pull(round);
-    if (!isConfirmed) await queueConfirmations(round, { listedObject, refused, now });
-    const failures = [...refused.values(), ...(await pushAll(round, refused))];
-    isConfirmed = true;
-    if (failures.length > 0) throw failures[0];
-    return { received, ...counts };
+    const changed = new Set<string>();
+    const unsubscribe = local.subscribe((objectIds) => {
+      for (const objectId of objectIds) changed.add(objectId);
+    });
+    try {
+      const { received, refused } = await pull(round);
+      if (!isConfirmed) await queueConfirmations(round, { look, refused, now });
+      const failures = [...refused.values(), ...(await pushAll(round, refused))];
+      isConfirmed = true;
+      if (failures.length > 0) throw failures[0];
+      return { received, ...counts };
+    } finally {
+      unsubscribe();
+      await look.saw(statesOf(local, changed));
+    }
   }
 
   /** Whether what an earlier master key made was confirmed since the objects were opened. */
@@ -167,7 +177,11 @@ export async function openSync(
     async export(objectId) {
       const record = await requests.export(objectId);
       const shown = { version: record.canonical_version, data: record.data };
-      const verify = createVerify({ ...exchange, listedObject, acceptRestored: false });
+      const verify = createVerify({
+        ...exchange,
+        look: await memory.lookAtObjects(),
+        acceptRestored: false,
+      });
       const { state } = await verify(objectId, shown);
       const { objectType, data } = await encryption.open(objectId, state.data ?? {});
       return {

@@ -4,12 +4,13 @@ import {
   changesOf,
   type DocumentState,
   type Exchanged,
+  type KnownObject,
   kinds,
-  type ListedObject,
   type RememberedChanges,
   type RememberedDocument,
   type RememberedPerson,
   type RememberedShare,
+  type StatementIds,
   type StoredChanges,
   type Untold,
 } from './remembered.ts';
@@ -28,7 +29,7 @@ export function createRecollection() {
   let own = createLayer();
   /** The values that each other device told. */
   const told = new Map<string, Layer>();
-  /** The moments at which the values of documents came. */
+  /** The moments at which the values of documents and objects came. */
   const moments = new Map<string, number>();
   let untold = createUntold();
   let exchanged: Exchanged | undefined;
@@ -50,8 +51,8 @@ export function createRecollection() {
       told.set(writer, layer);
       applyTo(layer, values);
     }
-    for (const { documents } of [seen, ...Object.values(others)]) {
-      for (const id of Object.keys(documents)) moments.set(id, moment);
+    for (const { documents, objects } of [seen, ...Object.values(others)]) {
+      for (const id of Object.keys({ ...documents, ...objects })) moments.set(id, moment);
     }
   }
 
@@ -164,8 +165,24 @@ export function createRecollection() {
     },
 
     /** Returns the statements in an object that the writer of a list told; {} for none. */
-    listedObject: (writer: string, objectId: string): ListedObject =>
-      told.get(writer)?.objects.get(objectId) ?? {},
+    listedObject: (writer: string, objectId: string): StatementIds =>
+      told.get(writer)?.objects.get(objectId)?.statements ?? {},
+
+    /**
+     * Returns the states of an object that count: what this device and others had seen at a moment,
+     * after the last time that the user accepted an older one.
+     */
+    objectStates(id: string, until: number): readonly KnownObject[] {
+      if ((moments.get(id) ?? 0) > until) return [];
+      const states = counting().flatMap(([toldBy, { objects }]): KnownObject[] => {
+        const value = objects.get(id);
+        return value === undefined ? [] : [{ ...value, toldBy }];
+      });
+      const seen = own.objects.get(id);
+      if (seen !== undefined) states.push(seen);
+      const last = Math.max(0, ...states.map(({ accepted = 0 }) => accepted));
+      return states.filter(({ accepted = 0 }) => accepted === last);
+    },
 
     hasShare: (id: string): boolean => own.shares.has(id),
 

@@ -50,8 +50,24 @@ const RememberedShare = z.object({
 export type RememberedShare = z.output<typeof RememberedShare>;
 
 /** The count and the hash of each device's statement in a synchronised object, by device. */
-const ListedObject = z.record(z.string(), z.tuple([z.int().positive(), z.string()]).readonly());
-export type ListedObject = z.output<typeof ListedObject>;
+const StatementIds = z.record(z.string(), z.tuple([z.int().positive(), z.string()]).readonly());
+export type StatementIds = Readonly<z.output<typeof StatementIds>>;
+
+/** The newest state of a synchronised object that was seen. */
+const RememberedObject = z.object({
+  statements: StatementIds,
+  /** The object was deleted. */
+  deleted: z.literal(true).optional(),
+  /** How often the user accepted an older state. */
+  accepted: z.int().positive().optional(),
+});
+export type RememberedObject = Readonly<z.output<typeof RememberedObject>>;
+
+/** A state of a synchronised object that this device or another one has seen. */
+export interface KnownObject extends RememberedObject {
+  /** The id of the device that told it; undefined if this device has seen it. */
+  readonly toldBy?: string;
+}
 
 const DeviceFate = z.enum(['registered', 'revoked']);
 
@@ -59,8 +75,8 @@ const DeviceFate = z.enum(['registered', 'revoked']);
 export const RememberedChanges = z.object({
   /** By the id of the document. */
   documents: z.record(z.string(), RememberedDocument).default({}),
-  /** By the id of a synchronised object; only in the list of a rekey. */
-  objects: z.record(z.string(), ListedObject).default({}),
+  /** By the id of a synchronised object. */
+  objects: z.record(z.string(), RememberedObject).default({}),
   /** By e-mail address or user id. */
   people: z.record(z.string(), RememberedPerson).default({}),
   /** By the id of a share that the user received. */

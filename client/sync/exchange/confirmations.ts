@@ -5,7 +5,7 @@ import type { QueuedWrite, StoredObject } from '../stores/stored-object.ts';
 import type { Exchange } from './exchange.ts';
 import type { VerifyDependencies } from '../statements/verify-state.ts';
 
-interface ConfirmOptions extends Pick<VerifyDependencies, 'listedObject'> {
+interface ConfirmOptions extends Pick<VerifyDependencies, 'look'> {
   readonly refused: ReadonlyMap<string, unknown>;
   readonly now: () => Date;
 }
@@ -17,7 +17,7 @@ interface ConfirmOptions extends Pick<VerifyDependencies, 'listedObject'> {
  */
 export async function queueConfirmations(
   { local, statements }: Exchange,
-  { listedObject, refused, now }: ConfirmOptions,
+  { look, refused, now }: ConfirmOptions,
 ): Promise<void> {
   for (const objectId of local.ids()) {
     const object = local.find(objectId);
@@ -33,7 +33,7 @@ export async function queueConfirmations(
 
   async function needsConfirmation({ objectId, server, queue }: StoredObject): Promise<boolean> {
     if (server === null || server.data === null || queue.length > 0) return false;
-    const listed = await listedObject(objectId);
+    const listed = look.listed(objectId);
     if (listed === undefined) return false;
     const named = new Set(Object.values(listed).map(([, hash]) => hash));
     const newest = [...findNewest(server.statements).values()];

@@ -1,5 +1,7 @@
+import { findOlderDevice } from '../../memory/values/object-order.ts';
+import type { StatementIds } from '../../memory/values/remembered.ts';
 import { indexClaims } from './claims.ts';
-import type { StatementId, Statements } from './statement.ts';
+import type { Statements } from './statement.ts';
 
 /** A state of an object as the vault shows it. */
 export interface ShownState {
@@ -9,13 +11,10 @@ export interface ShownState {
   readonly statements: Statements;
 }
 
-/** The count and hash of each statement, by device. */
-export type StatementIds = Readonly<Record<string, StatementId>>;
-
 /** Returns the statement that is older than it was known to be; undefined if there is none. */
 export function findOlder(shown: Statements, known: StatementIds): string | undefined {
-  const older = Object.entries(known).find(([device, id]) => !isAtLeast(shown, device, id));
-  return older === undefined ? undefined : `an older write of device ${older[0]}`;
+  const older = findOlderDevice(idsOf(shown), known);
+  return older === undefined ? undefined : `an older write of device ${older}`;
 }
 
 /**
@@ -73,10 +72,4 @@ function findFalseLeaf(leaves: ShownState['leaves'], statements: Statements): st
     (placed) => !leaves.has(placed.pointer) && !claims.isGone(placed),
   );
   return missing === undefined ? undefined : `no leaf at ${missing.pointer}`;
-}
-
-function isAtLeast(statements: Statements, device: string, [count, hash]: StatementId): boolean {
-  const found = statements.get(device);
-  if (found === undefined || found.count < count) return false;
-  return found.count > count || found.hash === hash;
 }

@@ -1,4 +1,5 @@
 import { ClientError } from '../../errors/client-error.ts';
+import type { StatementIds } from '../../memory/values/remembered.ts';
 import { isBranch, isObject, memberOf, type JsonObject } from '../objects/json.ts';
 import { childOf } from '../objects/json-pointer.ts';
 import { statementsMember } from '../objects/reserved-members.ts';
@@ -33,6 +34,15 @@ export function findNewest(sealed: SealedStatements): Map<string, { count: numbe
     return leaf === undefined ? [] : [[device, { count, leaf }] as const];
   });
   return new Map(newest);
+}
+
+/** Returns the count and the hash of the newest statement of each device. */
+export function identifyNewest(sealed: SealedStatements): StatementIds {
+  const ids = Array.from(
+    findNewest(sealed),
+    ([device, { count, leaf }]) => [device, [count, hashLeaf(leaf)]] as const,
+  );
+  return Object.fromEntries(ids);
 }
 
 /** Returns the JSON Pointer of a statement. */

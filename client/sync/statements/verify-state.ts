@@ -1,14 +1,11 @@
 import { ClientError } from '../../errors/client-error.ts';
 import { RolledBackError } from '../../memory/values/rolled-back-error.ts';
+import type { ObjectLook } from '../../memory/values/object-look.ts';
+import { findOlderDevice } from '../../memory/values/object-order.ts';
+import type { KnownObject, StatementIds } from '../../memory/values/remembered.ts';
 import type { JsonObject } from '../objects/json.ts';
 import type { ObjectEncryption } from '../objects/object-encryption.ts';
-import {
-  findContradiction,
-  findOlder,
-  findUnlisted,
-  idsOf,
-  type StatementIds,
-} from './check-statements.ts';
+import { findContradiction, findOlder, findUnlisted, idsOf } from './check-statements.ts';
 import type { StatementEncryption } from './statement-encryption.ts';
 import { hashLeaf, type Statements } from './statement.ts';
 import type { SealedStatements } from '../objects/sealed-statements.ts';
@@ -44,8 +41,7 @@ export interface VerifiedState {
 export interface VerifyDependencies {
   readonly encryption: Pick<ObjectEncryption, 'findPublic'>;
   readonly statements: Pick<StatementEncryption, 'openAll'>;
-  /** See `Memory.listedObject`. */
-  readonly listedObject: (objectId: string) => Promise<StatementIds | undefined>;
+  readonly look: Pick<ObjectLook, 'listed' | 'known'>;
 }
 
 /**
@@ -103,7 +99,8 @@ export async function verifyState(
 
   const { openAll } = dependencies.statements;
   const statements = await openAll(objectId, state.statements);
-  const listed = await dependencies.listedObject(objectId);
+  const { look } = dependencies;
+  const listed = look.listed(objectId);
   assertNone(findOlder(statements, listed ?? {}));
   const isPublic = await dependencies.encryption.findPublic(objectId, state.data);
   const leaves = hashLeaves(state.data, isPublic);
@@ -112,7 +109,14 @@ export async function verifyState(
   const replaced = await openAll(objectId, findReplaced(state, known.server));
   const older = findOlder(statements, idsOf(replaced));
   if (!acceptRestored) assertNone(older);
-  return { state, isRestored: regress !== undefined || older !== undefined };
+  const contradiction = look
+    .known(objectId)
+    .find((known) => findOlderThan(idsOf(statements), known) !== undefined);
+  if (!acceptRestored && contradiction !== undefined) {
+    throw toldOtherwise(objectId, idsOf(statements), contradiction);
+  }
+  const isRestored = [regress, older, contradiction].some((fault) => fault !== undefined);
+  return { state, isRestored };
 }
 
 /**
@@ -133,6 +137,25 @@ function toServerState({ data, ...shown }: ShownObject): ServerState {
 function rolledBack(objectId: string, server: Known['server'], shown: string): RolledBackError {
   const remembered = server === null ? 'no version' : describe(server);
   return new RolledBackError({ subject: 'object', id: objectId, remembered, shown });
+}
+
+/** Returns the error that describes a state that is older than one that a device has seen. */
+function toldOtherwise(objectId: string, shown: StatementIds, known: KnownObject): RolledBackError {
+  const device = findOlderThan(shown, known) ?? '';
+  const [count = 0] = known.statements[device] ?? [];
+  const [present = 0] = shown[device] ?? [];
+  return new RolledBackError({
+    subject: 'object',
+    id: objectId,
+    remembered: known.deleted === true ? 'deleted' : `write ${count} of device ${device}`,
+    shown: known.deleted === true ? 'not deleted' : `write ${present} of device ${device}`,
+    ...(known.toldBy !== undefined && { toldBy: known.toldBy }),
+  });
+}
+
+/** Returns the device whose statement is older than the known one, or '' for a deleted object. */
+function findOlderThan(shown: StatementIds, known: KnownObject): string | undefined {
+  return known.deleted === true ? '' : findOlderDevice(shown, known.statements);
 }
 
 function describe({ version, data }: ServerState): string {

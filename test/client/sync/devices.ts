@@ -9,6 +9,7 @@ import { createSessionHttp } from '../../../client/sessions/session-http.ts';
 import { createInMemoryStore } from '../../../client/sync/stores/in-memory-store.ts';
 import { openSync } from '../../../client/sync/sync-client.ts';
 import type { Sync, SyncOptions } from '../../../client/sync/sync.ts';
+import { noMemory } from '../../support/client/no-memory.ts';
 import { createDevice, type SyncDevice } from '../../support/sync/devices.ts';
 import { startVault, type TestVault, type Vault } from '../../support/vault/vault.ts';
 
@@ -57,8 +58,16 @@ export async function openDevice(
     const inner = createHttp({ baseUrl: vault.baseUrl, fetch, retry: impatient, now });
     const http = createSessionHttp({ http: inner, tokens });
     const { deviceId } = raw;
-    const memory = { generationOf: async () => 1, listedObject: async () => undefined };
-    return openSync({ http, memory, masterKey, deviceId, schemaVersion: 1, store, now, ...others });
+    return openSync({
+      http,
+      memory: noMemory,
+      masterKey,
+      deviceId,
+      schemaVersion: 1,
+      store,
+      now,
+      ...others,
+    });
   };
   return { raw, sync: await open(options), reopen: (other) => open({ ...options, ...other }) };
 }

@@ -5,6 +5,7 @@ import { createLeafCipher } from '../../../client/sync/objects/leaf-encryption.t
 import { createObjectEncryption } from '../../../client/sync/objects/object-encryption.ts';
 import { createStatementEncryption } from '../../../client/sync/statements/statement-encryption.ts';
 import { verifyState } from '../../../client/sync/statements/verify-state.ts';
+import { noMemory } from '../../support/client/no-memory.ts';
 import { readVectors } from '../../support/client/vectors.ts';
 
 const Vector = z.object({
@@ -26,7 +27,7 @@ const cipher = createLeafCipher({ masterKey });
 const dependencies = {
   encryption: createObjectEncryption(cipher, { note: publicFields }),
   statements: createStatementEncryption(cipher),
-  listedObject: async () => undefined,
+  look: await noMemory.lookAtObjects(),
 };
 const known = { server: null, sent: undefined, appliedBy: undefined, acceptRestored: false };
 

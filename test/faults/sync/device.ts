@@ -4,6 +4,7 @@ import { createSessionHttp } from '../../../client/sessions/session-http.ts';
 import { openSync } from '../../../client/sync/sync-client.ts';
 import type { Sync, SyncOptions } from '../../../client/sync/sync.ts';
 import type { SyncStore } from '../../../client/sync/stores/store.ts';
+import { noMemory } from '../../support/client/no-memory.ts';
 import { createDevice } from '../../support/sync/devices.ts';
 import type { TestVault } from '../../support/vault/vault.ts';
 import { createFaultyNetwork, type FaultyNetwork, type WireWrite } from './network.ts';
@@ -81,8 +82,14 @@ export async function startDevice(settings: SimulatedDeviceOptions): Promise<Sim
       },
     };
     const options = settings.options(deviceId);
-    const memory = { generationOf: async () => 1, listedObject: async () => undefined };
-    const sync = await openSync({ ...options, http, memory, deviceId, store: crashing, now });
+    const sync = await openSync({
+      ...options,
+      http,
+      memory: noMemory,
+      deviceId,
+      store: crashing,
+      now,
+    });
     return { sync, network, state };
   }
 

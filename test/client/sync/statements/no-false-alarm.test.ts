@@ -9,6 +9,7 @@ import { applyPatch } from '../../../../client/sync/objects/merge-patch.ts';
 import { createInMemoryStore } from '../../../../client/sync/stores/in-memory-store.ts';
 import { openSync } from '../../../../client/sync/sync-client.ts';
 import type { Sync } from '../../../../client/sync/sync.ts';
+import { noMemory } from '../../../support/client/no-memory.ts';
 import { rounds, seed } from '../../../support/runs/rounds.ts';
 import { impatient } from '../devices.ts';
 import { createModelVault } from './model-vault.ts';
@@ -134,7 +135,7 @@ async function openDevice(
   });
   const sync = await openSync({
     http,
-    memory: { generationOf: async () => 1, listedObject: async () => undefined },
+    memory: noMemory,
     masterKey,
     deviceId: randomUUID(),
     schemaVersion: 1,
