@@ -69,4 +69,17 @@ test('the reference client reads and changes an object that the Python client ma
   t.deepEqual(await dataOf(device.sync, objectId), fields);
   await set(device.sync, objectId, { title: 'Genf' });
   t.like(await device.sync.sync(), { sent: 1 });
+
+  const other = await openDevice(vault, user);
+  for (const [count, by] of [other.raw, device.raw, other.raw].entries()) {
+    const shown = View.parse((await by.get(`/v1/sync/${objectId}`)).body);
+    const change = ['title', `title ${count}`];
+    const delta = await ask({ masterKey, objectId, device: by.deviceId, shown, change });
+    const { version: baseVersion } = shown;
+    const write = { objectId, baseVersion, version: baseVersion + 1, delta };
+    t.is((await by.write(write)).status, 200);
+    await device.sync.sync();
+    t.like(await dataOf(device.sync, objectId), { title: `title ${count}` });
+  }
+  t.like(await other.sync.sync(), { received: 1 });
 });

@@ -13,6 +13,10 @@ HASH_BYTES = 16
 MEMBER = "$devices"
 
 
+# By device, a statement and its hash.
+Statements = dict[str, tuple[dict, str]]
+
+
 class Claim(NamedTuple):
     device: str
     pointer: str
@@ -37,7 +41,7 @@ def seal_statement(master_key: bytes, object_id: str, device: str, statement: di
     return {device: {str(count): sealed}}
 
 
-def open_statements(master_key: bytes, object_id: str, data: dict) -> dict[str, tuple[dict, str]]:
+def open_statements(master_key: bytes, object_id: str, data: dict) -> Statements:
     """Decrypts the newest statement of each device; returns it with its hash."""
     opened = {}
     for device, leaves in data.get(MEMBER, {}).items():
@@ -67,6 +71,45 @@ def is_below(pointer: str, outer: str) -> bool:
     return pointer.startswith(f"{outer}/")
 
 
+class Claims:
+    """The claims of the statements in an object, and which of them stand."""
+
+    def __init__(self, statements: Statements) -> None:
+        self.saw = {device: statement["saw"] for device, (statement, _) in statements.items()}
+        self.all = [
+            Claim(device, pointer, claim[0], claim[1], claim[-1], len(claim) == 3)
+            for device, (statement, _) in statements.items()
+            for pointer, claim in statement["wrote"].items()
+        ]
+        self.standing = [
+            one for one in self.all if not any(self.is_overruled(one, other) for other in self.all)
+        ]
+
+    def concerns(self, claim: Claim, pointer: str) -> bool:
+        is_inside = pointer == claim.pointer or is_below(pointer, claim.pointer)
+        return is_inside or (claim.hash is not None and is_below(claim.pointer, pointer))
+
+    def is_overruled(self, claim: Claim, by: Claim) -> bool:
+        if by.is_contested or not self.concerns(by, claim.pointer):
+            return False
+        if by.device == claim.device:
+            return by.count > claim.count
+        seen, _ = self.saw[by.device].get(claim.device, (0, ""))
+        return seen >= claim.count
+
+    def may_be_absent(self, claim: Claim) -> bool:
+        return (
+            claim.hash is None
+            or claim.is_contested
+            or any(
+                self.concerns(other, claim.pointer)
+                and (other.pointer != claim.pointer or other.hash is None)
+                and not self.is_overruled(other, claim)
+                for other in self.all
+            )
+        )
+
+
 def find_fault(
     master_key: bytes, object_id: str, shown: dict, is_public: Callable[[str], bool]
 ) -> str | None:
@@ -82,43 +125,13 @@ def find_fault(
             if present["count"] < count or (present["count"] == count and hash_ != seen):
                 return f"an older statement of {device}"
 
-    claims = [
-        Claim(device, pointer, claim[0], claim[1], claim[-1], len(claim) == 3)
-        for device, (statement, _) in statements.items()
-        for pointer, claim in statement["wrote"].items()
-    ]
-
-    def concerns(claim: Claim, pointer: str) -> bool:
-        is_inside = pointer == claim.pointer or is_below(pointer, claim.pointer)
-        return is_inside or (claim.hash is not None and is_below(claim.pointer, pointer))
-
-    def is_overruled(claim: Claim, by: Claim) -> bool:
-        if by.is_contested or not concerns(by, claim.pointer):
-            return False
-        if by.device == claim.device:
-            return by.count > claim.count
-        seen, _ = statements[by.device][0]["saw"].get(claim.device, (0, ""))
-        return seen >= claim.count
-
-    def may_be_absent(claim: Claim) -> bool:
-        return (
-            claim.hash is None
-            or claim.is_contested
-            or any(
-                concerns(other, claim.pointer)
-                and (other.pointer != claim.pointer or other.hash is None)
-                and not is_overruled(other, claim)
-                for other in claims
-            )
-        )
-
-    standing = [one for one in claims if not any(is_overruled(one, other) for other in claims)]
+    claims = Claims(statements)
     leaves = dict(leaves_of(shown["data"], is_public))
     for pointer, hash_ in leaves.items():
-        if not any(c.pointer == pointer and hash_ in (c.hash, c.known) for c in standing):
+        if not any(c.pointer == pointer and hash_ in (c.hash, c.known) for c in claims.standing):
             return f"another leaf at {pointer}"
-    for claim in standing:
-        if claim.pointer not in leaves and not may_be_absent(claim):
+    for claim in claims.standing:
+        if claim.pointer not in leaves and not claims.may_be_absent(claim):
             return f"no leaf at {claim.pointer}"
     return None
 
@@ -134,13 +147,40 @@ def create_object(master_key: bytes, object_id: str, device: str, fields: dict[s
     return {**data, MEMBER: seal_statement(master_key, object_id, device, statement)}
 
 
+def change_field(
+    master_key: bytes, object_id: str, device: str, shown: dict, change: tuple[str, Any]
+) -> dict:
+    """Returns the merge patch that sets a field of the newest version of a flat object."""
+    name, value = change
+    sealed = seal_leaf(master_key, object_id, f"/{name}", value)
+    statements = open_statements(master_key, object_id, shown["data"])
+    after = dict(leaves_of({**shown["data"], name: sealed}, lambda _: False))
+    count = statements[device][0]["count"] + 1 if device in statements else 1
+    own: dict[str, list] = {f"/{name}": [count, hash_leaf(sealed)]}
+    for claim in Claims(statements).standing:
+        if claim.device == device and after.get(claim.pointer) in (claim.hash, claim.known):
+            own.setdefault(claim.pointer, [count, after.get(claim.pointer)])
+    saw = {d: [s["count"], h] for d, (s, h) in statements.items() if d != device}
+    statement = {"count": count, "base": shown["version"], "saw": saw, "wrote": own}
+    for claim in Claims({**statements, device: (statement, "")}).standing:
+        if claim.device != device and after.get(claim.pointer) != claim.hash:
+            own.setdefault(claim.pointer, [count, after.get(claim.pointer)])
+    member = seal_statement(master_key, object_id, device, statement)
+    earlier = dict.fromkeys(shown["data"][MEMBER].get(device, {}))
+    return {name: sealed, MEMBER: {device: {**earlier, **member[device]}}}
+
+
 def main() -> None:
-    """Reads a request as JSON: makes an object, or says which states are not believed."""
+    """Reads a request as JSON: makes or changes an object, or judges states of one."""
     asked = json.load(sys.stdin)
     master_key, object_id = bytes.fromhex(asked["masterKey"]), asked["objectId"]
     if "fields" in asked:
         made = create_object(master_key, object_id, asked["device"], asked["fields"])
         print(json.dumps(made))
+        return
+    if "change" in asked:
+        shown, device = asked["shown"], asked["device"]
+        print(json.dumps(change_field(master_key, object_id, device, shown, asked["change"])))
         return
 
     def is_public(pointer: str) -> bool:
