@@ -1,7 +1,7 @@
 import { ClientError } from '../../errors/client-error.ts';
 import { RolledBackError } from '../../memory/values/rolled-back-error.ts';
 import type { ObjectLook } from '../../memory/values/object-look.ts';
-import { findOlderDevice } from '../../memory/values/object-order.ts';
+import { findOlderDevice, isOlder } from '../../memory/values/object-order.ts';
 import type { KnownObject, StatementIds } from '../../memory/values/remembered.ts';
 import type { JsonObject } from '../objects/json.ts';
 import type { ObjectEncryption } from '../objects/object-encryption.ts';
@@ -98,24 +98,23 @@ export async function verifyState(
   if (state.data === null) return { state, isRestored: regress !== undefined };
 
   const { openAll } = dependencies.statements;
-  const statements = await openAll(objectId, state.statements);
   const { look } = dependencies;
-  const listed = look.listed(objectId);
-  assertNone(findOlder(statements, listed ?? {}));
+  const statements = await openAll(objectId, state.statements);
   const isPublic = await dependencies.encryption.findPublic(objectId, state.data);
   const leaves = hashLeaves(state.data, isPublic);
   assertNone(findContradiction({ version: state.version, leaves, statements }));
+
+  const listed = look.listed(objectId);
+  assertNone(findOlder(statements, listed ?? {}));
   if (listed !== undefined) assertListed(statements, listed, known);
+
   const replaced = await openAll(objectId, findReplaced(state, known.server));
   const older = findOlder(statements, idsOf(replaced));
   if (!acceptRestored) assertNone(older);
-  const contradiction = look
-    .known(objectId)
-    .find((known) => findOlderThan(idsOf(statements), known) !== undefined);
-  if (!acceptRestored && contradiction !== undefined) {
-    throw toldOtherwise(objectId, idsOf(statements), contradiction);
-  }
-  const isRestored = [regress, older, contradiction].some((fault) => fault !== undefined);
+  const ids = idsOf(statements);
+  const newest = look.known(objectId).find((seen) => isOlder({ statements: ids }, seen));
+  if (!acceptRestored && newest !== undefined) throw toldOtherwise(objectId, ids, newest);
+  const isRestored = [regress, older, newest].some((fault) => fault !== undefined);
   return { state, isRestored };
 }
 
@@ -141,21 +140,16 @@ function rolledBack(objectId: string, server: Known['server'], shown: string): R
 
 /** Returns the error that describes a state that is older than one that a device has seen. */
 function toldOtherwise(objectId: string, shown: StatementIds, known: KnownObject): RolledBackError {
-  const device = findOlderThan(shown, known) ?? '';
-  const [count = 0] = known.statements[device] ?? [];
-  const [present = 0] = shown[device] ?? [];
+  const { statements, deleted = false, toldBy } = known;
+  const device = findOlderDevice(shown, statements) ?? '';
+  const writeIn = (ids: StatementIds) => `write ${ids[device]?.[0] ?? 0} of device ${device}`;
   return new RolledBackError({
     subject: 'object',
     id: objectId,
-    remembered: known.deleted === true ? 'deleted' : `write ${count} of device ${device}`,
-    shown: known.deleted === true ? 'not deleted' : `write ${present} of device ${device}`,
-    ...(known.toldBy !== undefined && { toldBy: known.toldBy }),
+    remembered: deleted ? 'deleted' : writeIn(statements),
+    shown: deleted ? 'not deleted' : writeIn(shown),
+    ...(toldBy !== undefined && { toldBy }),
   });
-}
-
-/** Returns the device whose statement is older than the known one, or '' for a deleted object. */
-function findOlderThan(shown: StatementIds, known: KnownObject): string | undefined {
-  return known.deleted === true ? '' : findOlderDevice(shown, known.statements);
 }
 
 function describe({ version, data }: ServerState): string {
