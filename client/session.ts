@@ -3,7 +3,13 @@ import { changePassword, type PasswordChange } from './accounts/change-password.
 import { closeAccount } from './accounts/close-account.ts';
 import { reauthenticate, type Reauthenticated } from './accounts/reauth.ts';
 import { createDevices, type Devices } from './devices/devices.ts';
-import { certifyDocument, type Seal } from './documents/certify-document.ts';
+import { createAuthor } from './authorship/author.ts';
+import {
+  certifyDocument,
+  type CertifyOptions,
+  type Seal,
+} from './documents/acts/certify-document.ts';
+import { deleteDocument } from './documents/acts/delete-document.ts';
 import { createDocuments, type Document, type Documents } from './documents/documents.ts';
 import { storeDocument, type StoreDocumentOptions } from './documents/store-document.ts';
 import type { Bytes } from './bytes/bytes.ts';
@@ -26,6 +32,7 @@ import { listRestores, type Restore } from './proofs/restores.ts';
 import type { TrustedKeys } from './proofs/trusted-keys.ts';
 import { createRecovery, type Recovery } from './recovery/recovery.ts';
 import { draftRekey, type RekeyDraft, type RekeyOptions } from './rekey/rekey.ts';
+import { createReadNames } from './sessions/account-names.ts';
 import { createLoginSessions, type LoginSession } from './sessions/login-sessions.ts';
 import type { SessionTokens } from './sessions/tokens.ts';
 import { createBlockedSenders, type BlockedSenders } from './sharing/blocked-senders.ts';
@@ -64,7 +71,9 @@ export interface VaultSession extends Sharing, BlockedSenders {
   /** Encrypts and uploads a file and creates a document from it; see `storeDocument`. */
   storeDocument(options: StoreDocumentOptions): Promise<Document>;
   /** Seals a document and resolves with its verified seal; see `certifyDocument`. */
-  certifyDocument(id: string): Promise<Seal>;
+  certifyDocument(id: string, options?: CertifyOptions): Promise<Seal>;
+  /** Deletes a document, and states so; see `deleteDocument`. */
+  deleteDocument(id: string): Promise<void>;
   /**
    * Lists the restores of the vault from a backup that it has sealed, newest first, so that the
    * user can tell one from a lie before they accept an older state.
@@ -120,6 +129,7 @@ export function createSession({
   trustedKeys,
   memoryStore,
   createFileHash,
+  now,
 }: {
   /** Sends requests with the session's access token. */
   readonly http: Http;
@@ -132,6 +142,7 @@ export function createSession({
   /** Undefined for a memory that lasts as long as the session. */
   readonly memoryStore: MemoryStore | undefined;
   readonly createFileHash: CreateFileHash;
+  readonly now: () => Date;
 }): VaultSession {
   const sessions = createLoginSessions({ http, tokens });
   const uploads = createUploads({ http });
@@ -152,7 +163,13 @@ export function createSession({
   const fingerprintUnder = (masterKey: Bytes) => identities.fingerprintUnder(masterKey);
   const stored = createEnvelopes({ http, passwordKey: held, lookAtKeys, fingerprintUnder });
   const openMasterKeys = () => stored.openMasterKeys();
-  const identities = createIdentities({ http, openKeyring: () => stored.openKeyring() });
+  const readNames = createReadNames({ http });
+  const identities = createIdentities({
+    http,
+    openKeyring: () => stored.openKeyring(),
+    readNames,
+  });
+  const author = createAuthor({ identities, readNames, now });
   const envelopes: Envelopes = {
     ...stored,
     async createMasterKey() {
@@ -165,7 +182,7 @@ export function createSession({
   const listedDevices = createDevices({ http, envelopes, proofs, deviceId });
   const devices = rememberDevices(listedDevices, memory);
   return {
-    ...createSharing({ http, documents, memory, identities, openMasterKeys }),
+    ...createSharing({ http, documents, memory, identities, author, openMasterKeys }),
     ...createBlockedSenders({ http }),
     http,
     uploads,
@@ -176,9 +193,14 @@ export function createSession({
     uploadFile: (options) => uploadFile({ uploads, createFileHash }, options),
     storeDocument: (options) =>
       storeDocument({ uploads, documents, memory, createFileHash }, options),
-    async certifyDocument(id) {
+    async certifyDocument(id, options) {
       const owned = { id, ...(await openMasterKeys()) };
-      return certifyDocument({ documents, memory, proofs, trustedKeys }, owned);
+      const dependencies = { documents, memory, author, proofs, trustedKeys };
+      return certifyDocument(dependencies, owned, options);
+    },
+    async deleteDocument(id) {
+      const owned = { id, ...(await openMasterKeys()) };
+      await deleteDocument({ documents, memory, author }, owned);
     },
     listRestores: () => listRestores({ proofs, trustedKeys, memory }),
     syncEvents: (options) => syncEvents({ http, retry }, options),
@@ -196,7 +218,16 @@ export function createSession({
     changePassword: (change) => changePassword(account, change),
     draftRekey: (options) =>
       draftRekey(
-        { ...account, devices: listedDevices, identities, lookAtKeys, documents, memory, records },
+        {
+          ...account,
+          devices: listedDevices,
+          identities,
+          readNames,
+          lookAtKeys,
+          documents,
+          memory,
+          records,
+        },
         options,
       ),
     replacedKeys: createReplacedKeys({ http }),
@@ -211,8 +242,8 @@ export function createSession({
 function rememberRemovals(documents: Documents, memory: Memory): Documents {
   return {
     ...documents,
-    async delete(id) {
-      await documents.delete(id);
+    async delete(id, statement) {
+      await documents.delete(id, statement);
       await memory.removedDocument(id);
     },
   };

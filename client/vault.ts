@@ -100,6 +100,7 @@ export function createVaultClient(options: VaultClientOptions): VaultClient {
       trustedKeys,
       memoryStore: memory,
       createFileHash: options.createFileHash ?? createFileHash,
+      now,
     });
   }
 

@@ -19,6 +19,7 @@ import {
   loadHash,
   lockDocument,
   ownerOf,
+  statedVersion,
   toRevised,
   toView,
   type DocumentRow,
@@ -29,19 +30,24 @@ import { findFile, insertVersion, refusingDuplicates, versionOf } from './record
 import { insertKeywords } from './records/keyword-rows.ts';
 import { loadPage, type DocumentsPage } from './records/pages.ts';
 import type { CreateDocument, DocumentView } from './records/schema.ts';
+import type { AuthorStatement } from '../statements/schema.ts';
+import type { Statements } from '../statements/statements.ts';
 
 interface DocumentsOptions {
   readonly db: Database;
   readonly act: Act;
   readonly outbox: Outbox;
   readonly uploads: Uploads;
+  readonly statements: Statements;
   readonly clock: Clock;
 }
 
 export type Documents = ReturnType<typeof createDocuments>;
 
 /** Creates the service that creates, lists and removes the documents of users. */
-export function createDocuments({ db, act, outbox, uploads, clock }: DocumentsOptions) {
+export function createDocuments(options: DocumentsOptions) {
+  const { db, act, outbox, uploads, statements, clock } = options;
+
   return {
     /**
      * Creates a document from a completed upload. Waits until the server has hashed the file. If
@@ -99,15 +105,19 @@ export function createDocuments({ db, act, outbox, uploads, clock }: DocumentsOp
 
     /**
      * Deletes a document with all its versions and their files: the caller's own, or for
-     * administrators any in their reach. Throws not_found. If a version is sealed, throws
-     * document_sealed unless the caller is an administrator, and for administrators as
-     * `FreshProof.assertGiven` does.
+     * administrators any in their reach. Throws not_found, and statement_invalid for a statement
+     * that is not of the current version. If a version is sealed, throws document_sealed unless the
+     * caller is an administrator, and for administrators as `FreshProof.assertGiven` does.
      */
-    remove(request: ServiceRequest, id: string, proof: FreshProof): Promise<void> {
+    remove(
+      request: ServiceRequest,
+      id: string,
+      { proof, stated }: Pick<Removal, 'proof' | 'stated'>,
+    ): Promise<void> {
       const { caller } = request;
       const reach = reachOf(caller, 'administration');
       const work = (tx: Tx) =>
-        removeDocument(tx, { uploads, outbox }, { caller, id, reach, proof });
+        removeDocument(tx, { uploads, outbox, statements }, { caller, id, reach, proof, stated });
       return reach === undefined ? act(request, work) : act.asService(request, work);
     },
   };
@@ -151,12 +161,14 @@ interface Removal {
   /** The documents of other users that the caller may delete; undefined if there are none. */
   readonly reach: Reach | undefined;
   readonly proof: FreshProof;
+  /** The owner's statement of the removal. */
+  readonly stated: AuthorStatement | undefined;
 }
 
 async function removeDocument(
   tx: Tx,
-  { uploads, outbox }: Pick<DocumentsOptions, 'uploads' | 'outbox'>,
-  { caller, id, reach, proof }: Removal,
+  { uploads, outbox, statements }: Pick<DocumentsOptions, 'uploads' | 'outbox' | 'statements'>,
+  { caller, id, reach, proof, stated }: Removal,
 ): Promise<Acted<void>> {
   const owner = reach === undefined ? caller : await findOwner(tx, id, reach);
   const { userId, tenantId } = owner;
@@ -174,6 +186,10 @@ async function removeDocument(
     if (reach === undefined) throw new AppError('document_sealed', { status: 403 });
     await proof.assertGiven(tx);
   }
+  const author = await statements.verify(tx, caller, stated, () => ({
+    action: 'document.deleted',
+    ...statedVersion(row),
+  }));
   await tx
     .deleteFrom('documents')
     .where('id', '=', id)
@@ -195,6 +211,7 @@ async function removeDocument(
       status: row.status,
       versions: versions.length,
       sealedVersions: sealed.length,
+      ...author,
     },
   };
   return { answer: undefined, events: [deleted] };

@@ -4,6 +4,7 @@ import { metadataBodyBytes } from '../http/bodies/json-body.ts';
 import { listBytes } from '../http/responses/page.ts';
 import { routeFor } from '../http/routing/route.ts';
 import type { FreshProofs } from '../sessions/fresh-proof.ts';
+import { AuthorStatement, statementBodyBytes } from '../statements/schema.ts';
 import type { Documents } from './documents.ts';
 import { mayRead, mayWrite } from './records/access.ts';
 import {
@@ -108,14 +109,17 @@ export const documentRoutes = [
     summary: 'Deletes a document; only administrators delete one that has a sealed version',
     access: { ...mayWrite, freshProof: 'for a sealed version' },
     params: DocumentId,
+    body: AuthorStatement.optional(),
+    maxBodyBytes: statementBodyBytes,
+    isBodyOptional: true,
     status: 204,
     response: undefined,
-    errors: ['not_found', 'audit_backlog_full'],
+    errors: ['not_found', 'statement_invalid', 'audit_backlog_full'],
     forbids: ['document_sealed'],
     audit: { actions: ['document.deleted'] },
-    handler: async ({ documents, freshProofs }, { request, http, params }) => {
+    handler: async ({ documents, freshProofs }, { request, http, params, body: stated }) => {
       const proof = await freshProofs.read(request.caller, http.headers);
-      return documents.remove(request, params.id, proof);
+      return documents.remove(request, params.id, { proof, stated });
     },
   }),
 ];

@@ -12,11 +12,14 @@ import {
   identityChanged,
   insertIdentity,
   lockIdentity,
+  publicIdentityOf,
   replaceIdentity,
   selectIdentity,
   type SharingKeyRow,
   type StoredIdentity,
 } from './identity-rows.ts';
+import { assertProven, type IdentitySignatures } from './identity-signatures.ts';
+import type { PublicIdentity } from './public-identity.ts';
 import type { SharingKeyChange, SharingKeyView } from './schema.ts';
 
 type Change = z.output<typeof SharingKeyChange>;
@@ -28,7 +31,15 @@ interface Conditions {
   readonly proof: FreshProof;
 }
 
+/** An identity and the one that it replaces, if any. */
+interface Replacement {
+  readonly identity: StoredIdentity;
+  readonly previous: PublicIdentity | undefined;
+}
+
 interface IdentitiesOptions {
+  /** The vault's own name as an issuer. */
+  readonly issuer: string;
   readonly db: Database;
   readonly act: Act;
   readonly clock: Clock;
@@ -40,19 +51,32 @@ export type Identities = ReturnType<typeof createIdentities>;
  * Creates the service that stores the identities of users: the keys for which documents are shared,
  * and those with which users sign.
  */
-export function createIdentities({ db, act, clock }: IdentitiesOptions) {
+export function createIdentities({ issuer, db, act, clock }: IdentitiesOptions) {
   async function store(tx: Tx, caller: Caller, change: Change, { ifMatch, proof }: Conditions) {
     const present = await lockIdentity(tx, caller);
     const identity = toIdentity(change, present);
+    const previous = publicIdentityOf(present);
     if (present === undefined) {
       if (ifMatch !== undefined) throw new AppError('precondition_failed');
+      assertOwn(caller, { identity, previous }, change);
       const inserted = await insertIdentity(tx, caller, identity, clock());
       if (inserted === undefined) throw new AppError('precondition_required');
-      return inserted;
+      return { row: inserted, previous };
     }
     await proof.assertGiven(tx);
     assertIfMatch(ifMatch, present.version);
-    return replaceIdentity(tx, present, identity, clock());
+    assertOwn(caller, { identity, previous }, change);
+    return { row: await replaceIdentity(tx, present, identity, clock()), previous };
+  }
+
+  /** Throws identity_unproven, unless nobody can sign by the identity. */
+  function assertOwn(
+    { userId: owner }: Caller,
+    { identity, previous }: Replacement,
+    signatures: IdentitySignatures,
+  ): void {
+    if (identity.wrappedSigningKey === null) return;
+    assertProven({ issuer, owner, identity, previous }, signatures);
   }
 
   return {
@@ -60,14 +84,15 @@ export function createIdentities({ db, act, clock }: IdentitiesOptions) {
      * Stores the caller's first identity, or replaces the present one if its version matches
      * `ifMatch`, and keeps the former for 30 days. To read documents that were shared under an
      * earlier public key, clients need the matching earlier private key. Throws validation_failed,
-     * precondition_required, precondition_failed or quota_exceeded, and for a replacement as
-     * `FreshProof.assertGiven` does.
+     * identity_unproven, precondition_required, precondition_failed or quota_exceeded, and for a
+     * replacement as `FreshProof.assertGiven` does.
      */
     put: (request: ServiceRequest, change: Change, conditions: Conditions): Promise<View> =>
       act(request, async (tx) => {
         const { caller } = request;
-        const row = await store(tx, caller, change, conditions);
-        return { answer: toView(row), events: [identityChanged(row)] };
+        const { row, previous } = await store(tx, caller, change, conditions);
+        const { endorsement } = change;
+        return { answer: toView(row), events: [identityChanged(row, { previous, endorsement })] };
       }),
 
     /** Returns the caller's identity. Throws not_found. */

@@ -40,10 +40,13 @@ function columnsOf(identity: StoredIdentity) {
   };
 }
 
-/** Returns the public half of an identity. */
-export function publicIdentityOf(
-  row: Pick<SharingKeyRow, 'public_key' | 'signing_key'>,
-): PublicIdentity {
+type PublicRow = Pick<SharingKeyRow, 'public_key' | 'signing_key'>;
+
+/** Returns the public half of an identity; undefined if there is none. */
+export function publicIdentityOf(row: PublicRow): PublicIdentity;
+export function publicIdentityOf(row: PublicRow | undefined): PublicIdentity | undefined;
+export function publicIdentityOf(row: PublicRow | undefined): PublicIdentity | undefined {
+  if (row === undefined) return undefined;
   return { publicKey: row.public_key, signingKey: row.signing_key };
 }
 
@@ -115,11 +118,27 @@ export function updateIdentity(
     .executeTakeFirstOrThrow();
 }
 
-/** Returns the event of an identity that was stored. */
-export function identityChanged(row: SharingKeyRow) {
+/** The identity that another one replaced, and its signature of its successor. */
+interface Succession {
+  readonly previous: PublicIdentity | undefined;
+  readonly endorsement: string | undefined;
+}
+
+/** Returns the event of an identity that was stored, from which others can follow it. */
+export function identityChanged(row: SharingKeyRow, { previous, endorsement }: Succession) {
   return {
     action: 'sharing_key.changed',
     resource: { type: 'sharing_key', id: row.user_id },
-    data: { fingerprint: fingerprintOf(publicIdentityOf(row)), version: row.version },
+    data: {
+      ...recordedIdentity(row),
+      previousFingerprint: previous === undefined ? null : fingerprintOf(previous),
+      endorsement: endorsement ?? null,
+    },
   } as const;
+}
+
+/** Returns an identity as entries have it. */
+export function recordedIdentity(row: SharingKeyRow) {
+  const identity = publicIdentityOf(row);
+  return { ...identity, fingerprint: fingerprintOf(identity), version: row.version };
 }

@@ -34,6 +34,7 @@ export const identityRoutes = [
     noStore: true,
     errors: [
       'invalid_request',
+      'identity_unproven',
       'precondition_required',
       'precondition_failed',
       'quota_exceeded',

@@ -9,6 +9,9 @@ export const Fingerprint = z
   .string()
   .describe('First 32 hex digits of the hash of both keys, to compare with the other person.');
 
+/** An Ed25519 signature: base64 of 64 bytes. */
+export const Signature = Base64(64).length(88);
+
 export const SharingKeyChange = z
   .strictObject({
     publicKey: Base64(32)
@@ -28,6 +31,14 @@ export const SharingKeyChange = z
       .min(1)
       .optional()
       .describe('The private signing key, encrypted by the client; together with `signingKey`.'),
+    proofOfPossession: Signature.optional().describe(
+      'Signature of issuer, account and keys by `signingKey`: base64 of 64 bytes. Required ' +
+        'unless nobody has the private signing key.',
+    ),
+    endorsement: Signature.optional().describe(
+      'The same by the signing key that is replaced, which becomes part of the entry: base64 of ' +
+        '64 bytes. Default: none, if that key is lost.',
+    ),
   })
   .meta({ id: 'SharingKeyChange' });
 

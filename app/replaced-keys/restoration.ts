@@ -9,7 +9,12 @@ import { envelopeEvent } from '../envelopes/recording.ts';
 import { keepEnvelope } from '../envelopes/replaced.ts';
 import { lockEnvelope, replaceEnvelope } from '../envelopes/rows.ts';
 import { AppError } from '../errors/app-error.ts';
-import { lockIdentity, publicIdentityOf, replaceIdentity } from '../identities/identity-rows.ts';
+import {
+  lockIdentity,
+  publicIdentityOf,
+  recordedIdentity,
+  replaceIdentity,
+} from '../identities/identity-rows.ts';
 import { fingerprintOf } from '../identities/public-identity.ts';
 import { replacedRow, takeReplaced, type ReplacedRow } from './rows/replaced-keys.ts';
 import type { RestoredKey } from './schema.ts';
@@ -96,7 +101,10 @@ export async function restoreSharingKey(
       {
         action: 'sharing_key.restored',
         resource: { type: 'sharing_key', id: owner.userId },
-        data: { fingerprint: fingerprintOf(publicIdentityOf(row)), version: row.version },
+        data: {
+          ...recordedIdentity(row),
+          previousFingerprint: fingerprintOf(publicIdentityOf(present)),
+        },
       },
     ],
   };

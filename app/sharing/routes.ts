@@ -17,6 +17,7 @@ import {
   ShareView,
 } from './schema.ts';
 import type { Sharing } from './sharing.ts';
+import { AuthorStatement, statementBodyBytes } from '../statements/schema.ts';
 
 const tag = 'Sharing';
 
@@ -88,12 +89,13 @@ export const sharingRoutes = [
     access: mayWrite,
     params: DocumentId,
     body: CreateShare,
-    maxBodyBytes: smallBodyBytes,
+    maxBodyBytes: statementBodyBytes,
     idempotent: true,
     status: 201,
     response: ShareView,
     errors: [
       'not_found',
+      'statement_invalid',
       'share_exists',
       'rate_limited',
       'quota_exceeded',
@@ -132,10 +134,14 @@ export const sharingRoutes = [
     summary: 'Ends a share at once',
     access: mayWrite,
     params: ShareId,
+    body: AuthorStatement.optional(),
+    maxBodyBytes: statementBodyBytes,
+    isBodyOptional: true,
     status: 204,
     response: undefined,
-    errors: ['not_found'],
+    errors: ['not_found', 'statement_invalid'],
     audit: { actions: ['document.unshared'] },
-    handler: ({ sharing }, { request, params }) => sharing.unshare(request, params),
+    handler: ({ sharing }, { request, params, body: stated }) =>
+      sharing.unshare(request, { ...params, stated }),
   }),
 ];

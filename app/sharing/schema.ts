@@ -11,7 +11,8 @@ import {
   Uuid,
   UuidCursor,
 } from '../http/bodies/wire.ts';
-import { Fingerprint, SigningKey } from '../identities/schema.ts';
+import { Fingerprint, Signature, SigningKey } from '../identities/schema.ts';
+import { AuthorStatement } from '../statements/schema.ts';
 
 const maxWrappedBytes = 1024;
 
@@ -65,12 +66,12 @@ export const CreateShare = z
     replaces: Uuid.optional().describe(
       'A share of this document that ends with this one, such as one with an earlier key.',
     ),
-    signature: Base64(64)
-      .length(88)
-      .optional()
-      .describe(
-        'The sharer’s Ed25519 signature, which the recipient verifies: 64 bytes in base64.',
-      ),
+    signature: Signature.optional().describe(
+      'The sharer’s Ed25519 signature, which the recipient verifies: 64 bytes in base64.',
+    ),
+    authorStatement: AuthorStatement.optional().describe(
+      'What the sharer states of the share, which its entry holds. Default: nothing.',
+    ),
   })
   .meta({ id: 'ShareCreation' });
 

@@ -8,10 +8,13 @@ import type { Caller } from '../http/requests/caller.ts';
 import type { ServiceRequest } from '../http/requests/request.ts';
 import { backlogChecked, type Act, type Acted } from '../audit-trail/act.ts';
 import type { SenderBlocks } from './blocks/blocks.ts';
+import { loadVersion, statedVersion } from '../documents/records/document-rows.ts';
 import { selectIdentity, type SharingKeyRow } from '../identities/identity-rows.ts';
 import { listReceived, removeReceived, type ReceivedPage } from './received.ts';
 import type { Recipients } from './recipients.ts';
 import type { CreateShare, ShareView } from './schema.ts';
+import type { AuthorStatement } from '../statements/schema.ts';
+import type { Authored, Statements } from '../statements/statements.ts';
 import {
   findRecipient,
   holdDocument,
@@ -29,9 +32,18 @@ interface PageQuery {
   readonly cursor?: string | undefined;
 }
 
+/** A share that its sharer ends, and what the sharer states of that. */
+interface EndedShare {
+  /** Id of the document. */
+  readonly id: string;
+  readonly shareId: string;
+  readonly stated: AuthorStatement | undefined;
+}
+
 interface SharingOptions {
   readonly db: Database;
   readonly act: Act;
+  readonly statements: Statements;
   readonly recipients: Recipients;
   readonly senderBlocks: Pick<SenderBlocks, 'isBlocked'>;
   readonly clock: Clock;
@@ -43,7 +55,9 @@ export type Sharing = ReturnType<typeof createSharing>;
  * Creates the service with which owners share documents. Row-level security makes a shared document
  * visible to its recipients.
  */
-export function createSharing({ db, act, recipients, senderBlocks, clock }: SharingOptions) {
+export function createSharing(options: SharingOptions) {
+  const { db, act, statements, recipients, senderBlocks, clock } = options;
+
   /**
    * Returns the recipient id of a new share, which the input contains or which is looked up by the
    * e-mail address in the input. Throws validation_failed unless the input has exactly one of the
@@ -63,8 +77,8 @@ export function createSharing({ db, act, recipients, senderBlocks, clock }: Shar
      * Shares a document of the caller with a recipient, who may or may not exist. If the recipient
      * blocks the caller, the share is made for nobody, with the same answer. Replaces an expired
      * share of the document with the same recipient, and ends the share that the input names.
-     * Throws not_found, also if that share is not found, share_exists, validation_failed, and the
-     * errors of `Recipients.find`.
+     * Throws not_found, also if that share is not found, share_exists, validation_failed,
+     * statement_invalid, and the errors of `Recipients.find`.
      */
     async share(request: ServiceRequest, documentId: string, input: NewShare): Promise<Share> {
       act.assertWritable(request);
@@ -85,7 +99,15 @@ export function createSharing({ db, act, recipients, senderBlocks, clock }: Shar
         const sharer = await selectIdentity(tx, caller).executeTakeFirst();
         const row = newRow(caller, { ...input, documentId, recipient, sharer, now });
         await insertShare(tx, row);
-        return { answer: toView(row), events: [...ended, sharedEvent(row, fingerprint)] };
+        const shared = { id: documentId, version: input.version ?? newest };
+        const author = await statements.verify(tx, caller, input.authorStatement, async () => ({
+          action: 'document.shared',
+          ...statedVersion(await loadVersion(tx, caller, shared)),
+          recipientFingerprint: fingerprint,
+          sharedVersion: row.version,
+        }));
+        const event = sharedEvent(row, fingerprint, author);
+        return { answer: toView(row), events: [...ended, event] };
       };
       return act(request, shareDocument, backlogChecked);
     },
@@ -103,15 +125,21 @@ export function createSharing({ db, act, recipients, senderBlocks, clock }: Shar
 
     /**
      * Removes a share with immediate effect, even while the audit backlog is full. Throws
-     * not_found.
+     * not_found or statement_invalid.
      */
-    unshare: (
-      request: ServiceRequest,
-      { id, shareId }: { readonly id: string; readonly shareId: string },
-    ): Promise<void> =>
-      act(request, (tx) => removeShare(tx, request.caller, { id, shareId }), {
-        evenWithFullBacklog: true,
-      }),
+    unshare: (request: ServiceRequest, { stated, ...share }: EndedShare): Promise<void> => {
+      const { caller } = request;
+      const { id, shareId } = share;
+      const end = async (tx: Tx): Promise<Acted<void>> => {
+        const author = await statements.verify(tx, caller, stated, async () => {
+          const version = await holdDocument(tx, caller, id);
+          const newest = statedVersion(await loadVersion(tx, caller, { id, version }));
+          return { action: 'document.unshared', ...newest, shareId };
+        });
+        return removeShare(tx, caller, share, author);
+      };
+      return act(request, end, { evenWithFullBacklog: true });
+    },
 
     /** Lists the documents that other users share with the caller, newest share first. */
     listReceived: ({ caller }: ServiceRequest, query: PageQuery): Promise<ReceivedPage> =>
@@ -170,6 +198,7 @@ async function removeShare(
   tx: Tx,
   { userId, tenantId }: Caller,
   { id: documentId, shareId }: { readonly id: string; readonly shareId: string },
+  author: Authored = {},
 ): Promise<Acted<void>> {
   const removed = await tx
     .deleteFrom('document_shares')
@@ -183,12 +212,12 @@ async function removeShare(
   const unshared = {
     action: 'document.unshared',
     resource: { type: 'document', id: documentId },
-    data: { shareId, recipientId: removed.recipient_ref },
+    data: { shareId, recipientId: removed.recipient_ref, ...author },
   } as const;
   return { answer: undefined, events: [unshared] };
 }
 
-function sharedEvent(row: ShareRow, recipientFingerprint: string | null) {
+function sharedEvent(row: ShareRow, recipientFingerprint: string | null, author: Authored) {
   return {
     action: 'document.shared',
     resource: { type: 'document', id: row.document_id },
@@ -200,6 +229,7 @@ function sharedEvent(row: ShareRow, recipientFingerprint: string | null) {
       permissions: row.permissions.join(' '),
       expiresAt: row.expires_at?.toISOString() ?? null,
       signed: row.signature !== null,
+      ...author,
     },
   } as const;
 }

@@ -1,6 +1,7 @@
 import { auditRoutes } from '../audit/routes.ts';
 import { dlqRoutes } from '../audit/dlq/routes.ts';
 import { entryRoutes } from '../audit/entries/routes.ts';
+import { accountRoutes } from '../auth/account/routes.ts';
 import { credentialsRoutes } from '../auth/credentials/routes.ts';
 import { loginRoutes } from '../auth/login/routes.ts';
 import { reauthRoutes } from '../auth/reauth/routes.ts';
@@ -43,6 +44,7 @@ const routes: readonly Route<Services>[] = [
   ...sessionRoutes,
   ...reauthRoutes,
   ...credentialsRoutes,
+  ...accountRoutes,
   ...closureRoutes,
   ...issuerRoutes,
   ...usageRoutes,

@@ -24,6 +24,7 @@ import { createSenderBlocks } from '../sharing/blocks/blocks.ts';
 import { createIdentities } from '../identities/identities.ts';
 import { createRecipients } from '../sharing/recipients.ts';
 import { createSharing } from '../sharing/sharing.ts';
+import { createStatements } from '../statements/statements.ts';
 import type { Plans } from '../plans/plans.ts';
 import type { Log } from '../telemetry/log.ts';
 import type { ChangeFeeds } from '../sync/feed/feeds.ts';
@@ -59,14 +60,15 @@ export function createVault(config: Config, options: VaultOptions) {
     config,
     options,
   );
-  const documents = createDocuments({ db, act, outbox, uploads, clock });
+  const { issuer, unknownUser } = config.auth;
+  const statements = createStatements({ issuer, clock });
+  const documents = createDocuments({ db, act, outbox, uploads, statements, clock });
   const recipients = createRecipients({ db, keys, limits, plans });
   const senderBlocks = createSenderBlocks({ db, act });
-  const sharing = createSharing({ db, act, recipients, senderBlocks, clock });
-  const { issuer, unknownUser } = config.auth;
+  const sharing = createSharing({ db, act, statements, recipients, senderBlocks, clock });
   const toEnvelope = createKeyForms(config.keys);
   return {
-    certification: createCertification({ db, act, proofs, store, clock }),
+    certification: createCertification({ db, act, statements, proofs, store, clock }),
     closure: createClosure({
       issuer,
       db,
@@ -101,7 +103,7 @@ export function createVault(config: Config, options: VaultOptions) {
     replacedKeys: createReplacedKeys({ issuer, db, cipher, act, clock }),
     senderBlocks,
     sharing,
-    identities: createIdentities({ db, act, clock }),
+    identities: createIdentities({ issuer, db, act, clock }),
     synchronization: createSynchronization({
       act,
       deviceGuard,

@@ -23,6 +23,8 @@ export interface Rekeyed {
     readonly wrappedPrivateKey: string;
     readonly signingKey: string;
     readonly wrappedSigningKey: string;
+    readonly proofOfPossession: string;
+    readonly endorsement?: string;
   };
 }
 

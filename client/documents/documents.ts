@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { ClientError } from '../errors/client-error.ts';
+import type { SignedStatement } from '../authorship/statement.ts';
 import { parseAnswer, type Http, type HttpAnswer } from '../http/http.ts';
 import { listPages, readPages } from '../http/pages.ts';
 import { AuditProof } from '../proofs/proof-format.ts';
@@ -97,15 +98,18 @@ export interface Documents extends DocumentVersions {
   replaceMetadata(id: string, metadata: NewMetadata, etag: string): Promise<RevisedDocument>;
   /** Resolves with the SHA3-256 of the encrypted file as the vault computed it, 64 hex digits. */
   hash(id: string): Promise<string>;
-  /** Deletes a document. Throws VaultError 403 document_sealed. */
-  delete(id: string): Promise<void>;
+  /**
+   * Deletes a document. Throws VaultError 403 document_sealed, and 400 statement_invalid if the
+   * statement is not of the document as it is.
+   */
+  delete(id: string, statement?: SignedStatement): Promise<void>;
   /**
    * Seals the current version. Throws VaultError 409 document_sealed, also if an earlier call
    * sealed it and its response was lost, and 503 signer_unavailable if the HSM is unavailable; both
    * errors contain the id of the audit proof in `body.proofId`, even if the proof is not signed
-   * yet.
+   * yet. Throws 400 statement_invalid if the statement is not of the document as it is.
    */
-  certify(id: string): Promise<Certificate>;
+  certify(id: string, statement?: SignedStatement): Promise<Certificate>;
 }
 
 export function createDocuments({ http }: { readonly http: Http }): Documents {
@@ -151,13 +155,13 @@ export function createDocuments({ http }: { readonly http: Http }): Documents {
       return (await http.json(DocumentHash, { method: 'GET', path })).hash;
     },
 
-    async delete(id) {
-      await http.send({ method: 'DELETE', path: documentPath(id) });
+    async delete(id, statement) {
+      await http.send({ method: 'DELETE', path: documentPath(id), json: statement });
     },
 
-    certify(id) {
+    certify(id, statement) {
       const path = `${documentPath(id)}/certify`;
-      return http.json(Certificate, { method: 'POST', path, repeatable: true });
+      return http.json(Certificate, { method: 'POST', path, repeatable: true, json: statement });
     },
   };
 }

@@ -10,6 +10,7 @@ import {
 import { openWithAny, type MasterKeys } from '../keys/master-keys.ts';
 import type { Memory } from '../memory/memory.ts';
 import type { DocumentState } from '../memory/values/remembered.ts';
+import type { StatedVersion } from '../authorship/statement.ts';
 import type { Document, Documents } from './documents.ts';
 import type { MetadataPlace } from './metadata-header.ts';
 import { decryptMetadata, hashMetadata, openMetadata, type PlacedMetadata } from './metadata.ts';
@@ -33,6 +34,17 @@ export interface OpenedDocument extends OpenedVersion {
 export interface OpenDependencies {
   readonly documents: Documents;
   readonly memory: Memory;
+}
+
+/** Returns what an author states of a version that was opened. */
+export function statedVersionOf({
+  documentId,
+  version,
+  fileHash,
+  encryptedMetadata,
+}: OpenedVersion): StatedVersion {
+  const metadataHash = hashMetadata(encryptedMetadata);
+  return { documentId, version, fileHash, metadataHash, contentCommitment: null };
 }
 
 /** Returns the state of a document by which it is remembered. */

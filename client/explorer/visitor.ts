@@ -57,6 +57,7 @@ export function createVisitors(baseUrl: string) {
       trustedKeys,
       memoryStore: undefined,
       createFileHash,
+      now,
     });
     return { session, tokens };
   }

@@ -7,6 +7,7 @@ import { proofHeaders, type FreshProof } from '../http/fresh-proof.ts';
 import type { Http } from '../http/http.ts';
 import type { OpenedKeyring } from '../keys/envelopes.ts';
 import { openWithAny, type MasterKeys } from '../keys/master-keys.ts';
+import type { ReadNames } from '../sessions/account-names.ts';
 import {
   createIdentity,
   createSigningPair,
@@ -14,6 +15,7 @@ import {
   publicIdentityOf,
   type Identity,
 } from './identity.ts';
+import { signPublication, type Predecessor } from './publication.ts';
 import { unwrapPrivateKey, unwrapSigningSeed, wrapPrivateKey, wrapSigningSeed } from './wrap.ts';
 
 const routePath = '/v1/crypto/keys/sharing';
@@ -38,6 +40,12 @@ interface OpenedIdentity {
   readonly isPresent: boolean;
   /** Whether the vault has its signing key; otherwise the one here is new. */
   readonly isComplete: boolean;
+}
+
+/** How an identity replaces another one. */
+interface Replacement {
+  readonly before?: Predecessor;
+  readonly headers?: Readonly<Record<string, string>>;
 }
 
 /** The user's identity, which the vault keeps wrapped under the master key. */
@@ -72,20 +80,40 @@ export interface Identities {
    * and invalid_keyring.
    */
   openAll(): Promise<readonly Identity[]>;
+  /**
+   * Opens all identities as `openAll` does, and the present one as what a rekey replaces. Throws
+   * what `openAll` throws.
+   */
+  openReplaceable(): Promise<{
+    readonly all: readonly Identity[];
+    readonly predecessor: Predecessor;
+  }>;
 }
 
 export function createIdentities({
   http,
   openKeyring,
+  readNames,
 }: {
   readonly http: Http;
   readonly openKeyring: () => Promise<OpenedKeyring>;
+  readonly readNames: ReadNames;
 }): Identities {
   const load = () => http.json(StoredIdentity, { method: 'GET', path: routePath });
 
-  async function put(identity: Identity, masterKey: Bytes, headers = {}): Promise<void> {
-    const json = await wrapIdentity(masterKey, identity);
-    await http.send({ method: 'PUT', path: routePath, headers, json });
+  async function put(
+    identity: Identity,
+    masterKey: Bytes,
+    { before, headers = {} }: Replacement = {},
+  ): Promise<void> {
+    const wrapped = await wrapIdentity(masterKey, identity);
+    const signatures = signPublication(await readNames(), identity, before);
+    await http.send({
+      method: 'PUT',
+      path: routePath,
+      headers,
+      json: { ...wrapped, ...signatures },
+    });
   }
 
   /** Opens an identity that exists. Throws not_found. */
@@ -110,12 +138,13 @@ export function createIdentities({
   async function completeExisting(proof: FreshProof | undefined): Promise<Identity> {
     const stored = await load();
     const keys = await openKeyring();
-    const { identity, isPresent, isComplete } = await openStored(keys, stored);
+    const opened = await openStored(keys, stored);
+    const { identity, isPresent, isComplete } = opened;
     if (isPresent && isComplete) return identity;
     const completed = isPresent ? identity : await createIdentity();
     try {
       const headers = { 'if-match': `"${stored.version}"`, ...proofHeaders(proof) };
-      await put(completed, keys.masterKey, headers);
+      await put(completed, keys.masterKey, { before: predecessorOf(stored, opened), headers });
     } catch (error) {
       // Another client was faster, or an earlier attempt succeeded and its response was lost.
       if (!hasCode(error, 'precondition_failed')) throw error;
@@ -136,6 +165,22 @@ export function createIdentities({
     return identity;
   }
 
+  async function openAll(
+    onOpened: (stored: StoredIdentity, opened: OpenedIdentity) => void = () => undefined,
+  ): Promise<readonly [Identity, ...Identity[]]> {
+    const keyring = await openKeyring();
+    const present = await openOr(async () => {
+      const stored = await load();
+      const opened = await openStored(keyring, stored);
+      onOpened(stored, opened);
+      return opened.identity;
+    });
+    const earlier = keyring.earlierIdentities.map((keys) =>
+      Object.assign(publicIdentityOf(keys), keys),
+    );
+    return [present, ...earlier];
+  }
+
   return {
     open: () => openOr(openExisting),
     openCompleted: (proof) => openOr(() => completeExisting(proof)),
@@ -150,13 +195,15 @@ export function createIdentities({
       return fingerprintOf(identity);
     },
 
-    async openAll() {
-      const keyring = await openKeyring();
-      const present = await openOr(async () => (await openStored(keyring, await load())).identity);
-      const earlier = keyring.earlierIdentities.map((keys) =>
-        Object.assign(publicIdentityOf(keys), keys),
-      );
-      return [present, ...earlier];
+    openAll: () => openAll(),
+
+    async openReplaceable() {
+      let replaced: Predecessor | undefined;
+      const all = await openAll((stored, opened) => {
+        replaced = predecessorOf(stored, opened);
+      });
+      const [present] = all;
+      return { all, predecessor: replaced ?? { published: present, signer: present } };
     },
   };
 }
@@ -187,11 +234,25 @@ async function unwrapIdentity(
   return { ...publicIdentityOf({ privateKey, signingSeed }), privateKey, signingSeed };
 }
 
+/** Returns a stored identity that was opened, as what another one replaces. */
+function predecessorOf(
+  { publicKey, signingKey }: StoredIdentity,
+  { identity, isComplete }: OpenedIdentity,
+): Predecessor {
+  return {
+    published: { publicKey: decodeBase64(publicKey), signingKey: decodeBase64(signingKey) },
+    signer: isComplete ? identity : undefined,
+  };
+}
+
 function assertEqual(found: Bytes, shown: string): void {
   if (!equalBytes(found, decodeBase64(shown))) throw new ClientError('invalid_envelope');
 }
 
-/** Returns an identity as the vault stores it: all in base64, the private keys wrapped. */
+/** An identity as the vault stores it: all in base64, the private keys wrapped. */
+export type WrappedIdentity = Awaited<ReturnType<typeof wrapIdentity>>;
+
+/** Wraps the private keys of an identity under the master key. */
 export async function wrapIdentity(masterKey: Bytes, identity: Identity) {
   const { publicKey, privateKey, signingKey, signingSeed } = identity;
   return {

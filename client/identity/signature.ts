@@ -4,7 +4,12 @@ import type { Bytes } from '../bytes/bytes.ts';
 import type { Identity } from './identity.ts';
 
 /** Names the kind of what is signed, so that no signature serves for another kind. */
-export type SignatureLabel = 'Service_Share_Signature_v1' | 'Service_Memory_Report_Signature_v1';
+export type SignatureLabel =
+  | 'Service_Author_Statement_v1'
+  | 'Service_Identity_Change_v1'
+  | 'Service_Identity_Possession_v1'
+  | 'Service_Memory_Report_Signature_v1'
+  | 'Service_Share_Signature_v1';
 
 /** Signs a message of one kind with Ed25519: 64 bytes. */
 export function sign(

@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import type { AuthorDefect } from '../authorship/verify-author.ts';
 import { ClientError } from '../errors/client-error.ts';
 import type { AuditProof } from './proof-format.ts';
 import { verifyProof, type ProofDefect, type VerifyOptions } from './verify-proof.ts';
@@ -23,6 +24,8 @@ export interface SealedVersion {
 /** Why a valid audit proof is not the seal of a version: what its entry says of another thing. */
 export type SealDefect =
   | ProofDefect
+  | AuthorDefect
+  | 'statement_missing'
   | 'other_action'
   | 'other_document'
   | 'other_version'

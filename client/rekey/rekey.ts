@@ -15,8 +15,10 @@ import { sealKeyring, type Keyring, type RekeyList } from '../keys/keyring.ts';
 import { generationOf, listMasterKeys, type NumberedKey } from '../keys/master-keys.ts';
 import { passwordMethod, recoveryWords } from '../login/login-method.ts';
 import { compareRecoveryWords, createRecoveryWords } from '../recovery/recovery-words.ts';
-import { wrapIdentity, type Identities } from '../identity/identities.ts';
+import { wrapIdentity, type Identities, type WrappedIdentity } from '../identity/identities.ts';
+import { signPublication } from '../identity/publication.ts';
 import { createIdentity, type Identity } from '../identity/identity.ts';
+import type { ReadNames } from '../sessions/account-names.ts';
 import type { OpenDependencies } from '../documents/open-document.ts';
 import type { Records } from '../memory/exchange/records.ts';
 import { removeAllBut, writeRekeyList } from '../memory/exchange/rekey-list.ts';
@@ -60,7 +62,8 @@ export interface RekeyDraft {
 export interface RekeyDependencies extends AccountDependencies, OpenDependencies {
   readonly records: Records;
   readonly devices: Pick<Devices, 'list' | 'revoke' | 'current'>;
-  readonly identities: Pick<Identities, 'openAll'>;
+  readonly identities: Pick<Identities, 'openReplaceable'>;
+  readonly readNames: ReadNames;
   readonly lookAtKeys: () => KeyLook;
 }
 
@@ -95,7 +98,7 @@ async function rekey(
   options: RekeyOptions,
   { words, ...shown }: Plan,
 ): Promise<void> {
-  const { email, envelopes, devices, identities } = dependencies;
+  const { email, envelopes, devices, identities, readNames } = dependencies;
   const { password } = options;
   const newPassword = 'newPassword' in options ? options.newPassword : password;
   const { reauthToken } = await reauthenticate(dependencies, { email, password });
@@ -110,7 +113,8 @@ async function rekey(
   const look = dependencies.lookAtKeys();
   const proof = { reauthToken };
   const earlierKeys = listMasterKeys(keyring);
-  const earlierIdentities = await identities.openAll();
+  const { all: earlierIdentities, predecessor } = await identities.openReplaceable();
+  const names = await readNames();
   const masterKey = randomBytes(keyBytes);
   const made = { masterKey, generation: generationOf({ earlierKeys }) };
   try {
@@ -123,7 +127,9 @@ async function rekey(
       { documents, objects },
     );
     const before = { earlierKeys, earlierIdentities, list };
-    const rekeyed = await wrapAnew({ ...made, identity }, before, { words, kept: present.kept });
+    const signatures = signPublication(names, identity, predecessor);
+    const wrapped = await wrapAnew({ ...made, identity }, before, { words, kept: present.kept });
+    const rekeyed = { ...wrapped, identity: { ...wrapped.identity, ...signatures } };
     const credential = await createCredential(passwordMethod, newPassword, made);
     for (const { deviceId } of present.revoked) {
       await devices.revoke(deviceId, { proof });
@@ -182,7 +188,7 @@ async function wrapAnew(
   made: MadeKeys,
   { earlierKeys, earlierIdentities, list }: Omit<Keyring, 'publicKeys'>,
   { words, kept }: Pick<Plan, 'words' | 'kept'>,
-): Promise<Rekeyed> {
+): Promise<Omit<Rekeyed, 'identity'> & { readonly identity: WrappedIdentity }> {
   const recovery = await createCredential(recoveryWords, words, made);
   wipe(recovery.envelopeKey);
   const rekeyPair = createRekeyKeyPair();

@@ -1,20 +1,24 @@
 import { z } from 'zod';
+import { withPresent, type Author } from '../authorship/author.ts';
+import type { SignedStatement, StatedVersion } from '../authorship/statement.ts';
 import { encodeBase64 } from '../bytes/base64.ts';
-import type { Bytes } from '../bytes/bytes.ts';
 import { Key } from '../crypto/key.ts';
 import type { RenewedShares } from '../documents/add-version.ts';
 import { documentPath } from '../documents/fields.ts';
 import {
   openDocument,
   openVersionOf,
+  statedVersionOf,
   type OpenDependencies,
   type OpenedDocument,
+  type OpenedVersion,
 } from '../documents/open-document.ts';
+import { ClientError } from '../errors/client-error.ts';
+import { hasCode } from '../errors/vault-error.ts';
 import type { Http } from '../http/http.ts';
 import { listPages } from '../http/pages.ts';
 import type { Identities } from '../identity/identities.ts';
 import { fingerprintOf, type PublicIdentity } from '../identity/identity.ts';
-import type { VersionName } from '../keys/document-key.ts';
 import type { MasterKeys } from '../keys/master-keys.ts';
 import { normalizeEmail } from '../login/email.ts';
 import { confirmRecipient, type ConfirmedKey, type ExpectedKey } from './confirmation.ts';
@@ -80,7 +84,8 @@ export interface GivenShares {
     options?: { readonly pageSize?: number },
   ): AsyncGenerator<Share, void, void>;
   /**
-   * Ends a share; the recipient keeps what they have read before. Throws VaultError 404 not_found.
+   * Ends a share; the recipient keeps what they have read before. States so, if the document opens.
+   * Throws VaultError 404 not_found.
    */
   unshare(documentId: string, shareId: string): Promise<void>;
 }
@@ -88,6 +93,7 @@ export interface GivenShares {
 export interface GivenSharesDependencies extends OpenDependencies {
   readonly http: Http;
   readonly identities: Identities;
+  readonly author: Author;
   readonly openMasterKeys: () => Promise<MasterKeys>;
 }
 
@@ -100,7 +106,8 @@ interface Recipient {
 
 /** The members of a share that its key and its signature are for, beside the recipient. */
 interface NewShare {
-  readonly documentId: string;
+  /** The version that is shared, or the current one if all are. */
+  readonly stated: StatedVersion;
   /** Seals the key for the public key of the recipient. */
   readonly seal: (publicKey: PublicIdentity['publicKey']) => ReturnType<typeof sealDocumentKey>;
   readonly version?: number | undefined;
@@ -114,6 +121,7 @@ export function createGivenShares({
   documents,
   memory,
   identities,
+  author,
   openMasterKeys,
 }: GivenSharesDependencies): GivenShares {
   const open = async (documentId: string) =>
@@ -129,12 +137,19 @@ export function createGivenShares({
     return { id: recipientId, identity, fingerprint: fingerprintOf(identity) };
   }
 
-  /** Seals the key for a recipient, signs the share and sends it. */
+  /** Seals the key for a recipient, states and signs the share, and sends it. */
   async function send(
-    { id: recipientId, identity }: Recipient,
-    { documentId, seal, version, expiresAt, replaces }: NewShare,
+    { id: recipientId, identity, fingerprint }: Recipient,
+    { stated, seal, version, expiresAt, replaces }: NewShare,
   ): Promise<Share> {
+    const { documentId } = stated;
     const wrappedKey = await seal(identity.publicKey);
+    const authorStatement = await author.state({
+      action: 'document.shared',
+      ...stated,
+      recipientFingerprint: fingerprint,
+      sharedVersion: version ?? null,
+    });
     const signed = { documentId, version: version ?? null, recipient: identity, wrappedKey };
     return http.json(Share, {
       method: 'POST',
@@ -145,6 +160,7 @@ export function createGivenShares({
         wrappedKey: encodeBase64(wrappedKey),
         permissions: ['read'],
         signature: signShare(await identities.open(), signed),
+        authorStatement,
         version,
         expiresAt,
         replaces,
@@ -168,21 +184,29 @@ export function createGivenShares({
     listShares,
 
     async shareDocument(documentId, email, { expiresAt, version, ...known }) {
-      const opened = await open(documentId);
-      const shared = await openVersionOf({ documents }, opened, version ?? opened.version);
+      const openShared = async () => {
+        const opened = await open(documentId);
+        const shared = await openVersionOf({ documents }, opened, version ?? opened.version);
+        return { opened, shared, etag: opened.etag };
+      };
+      const first = await openShared();
       const recipient = await findRecipient(email);
       const { fingerprint } = recipient;
       const names = { email: normalizeEmail(email), id: recipient.id };
-      await confirmRecipient(memory, known, { names, fingerprint, metadata: shared.metadata });
-      const seal =
-        version === undefined ? sealingDocument(opened) : sealingVersion(shared, shared.versionKey);
-      const end = expiresAt?.toISOString();
-      const share = await send(recipient, { documentId, seal, version, expiresAt: end });
-      return { ...share, fingerprint };
+      const { metadata } = first.shared;
+      await confirmRecipient(memory, known, { names, fingerprint, metadata });
+      const share = async ({ opened, shared }: typeof first) => {
+        const seal = version === undefined ? sealingDocument(opened) : sealingVersion(shared);
+        const stated = statedVersionOf(shared);
+        return send(recipient, { stated, seal, version, expiresAt: expiresAt?.toISOString() });
+      };
+      return { ...(await withPresent(openShared, share, first)), fingerprint };
     },
 
     async renewShares(documentId) {
-      const seal = sealingDocument(await open(documentId));
+      const opened = await open(documentId);
+      const seal = sealingDocument(opened);
+      const stated = statedVersionOf(opened);
       const renewed: Share[] = [];
       const unconfirmed: Share[] = [];
       // The list is read before it changes.
@@ -196,7 +220,7 @@ export function createGivenShares({
           unconfirmed.push(share);
         } else {
           const expiresAt = share.expiresAt ?? undefined;
-          renewed.push(await send(recipient, { documentId, seal, expiresAt, replaces: share.id }));
+          renewed.push(await send(recipient, { stated, seal, expiresAt, replaces: share.id }));
         }
       }
       return { renewed, unconfirmed };
@@ -204,7 +228,15 @@ export function createGivenShares({
 
     async unshare(documentId, shareId) {
       const path = `${documentPath(documentId)}/shares/${encodeURIComponent(shareId)}`;
-      await http.send({ method: 'DELETE', path });
+      const end = (json?: SignedStatement) => http.send({ method: 'DELETE', path, json });
+      try {
+        const stated = statedVersionOf(await open(documentId));
+        await end(await author.state({ action: 'document.unshared', ...stated, shareId }));
+      } catch (error) {
+        // The access ends in any case, also if nothing can be stated of the document.
+        if (!(error instanceof ClientError) && !hasCode(error, 'statement_invalid')) throw error;
+        await end();
+      }
     },
   };
 }
@@ -213,8 +245,8 @@ function sealingDocument({ documentId, documentKey }: OpenedDocument): NewShare[
   return (publicKey) => sealDocumentKey(publicKey, documentId, documentKey);
 }
 
-function sealingVersion(name: VersionName, versionKey: Bytes): NewShare['seal'] {
-  return (publicKey) => sealVersionKey(publicKey, name, versionKey);
+function sealingVersion(opened: OpenedVersion): NewShare['seal'] {
+  return (publicKey) => sealVersionKey(publicKey, opened, opened.versionKey);
 }
 
 function hasEnded({ expiresAt }: Share): boolean {

@@ -60,13 +60,13 @@ export function createSharing({
   documents,
   memory,
   identities,
-  openMasterKeys,
+  ...given
 }: GivenSharesDependencies): Sharing {
   const listReceived = (pageSize?: number) =>
     listPages(http, ReceivedShare, '/v1/documents/shared', pageSize);
 
   return {
-    ...createGivenShares({ http, documents, memory, identities, openMasterKeys }),
+    ...createGivenShares({ http, documents, memory, identities, ...given }),
 
     async enableSharing(proof) {
       return { fingerprint: fingerprintOf(await identities.openCompleted(proof)) };

@@ -182,8 +182,11 @@ test('an identity that whoever has an earlier master key made, after a rekey', a
   const expected = await friend.session.enableSharing();
   const sharing = session.shareDocument(document.id, friend.credentials.email, expected);
   await assertCaught(t, sharing, 'identity_outdated');
-  // The client stores a new identity in its place, and never takes the forged one for its own.
+  // The client would store a new identity in its place, which the vault behind the liar refuses, as
+  // it has no such one; it never takes the forged one for its own.
   const proof = await session.reauthenticate(victim.credentials.password);
+  await t.throwsAsync(session.enableSharing(proof), { code: 'identity_unproven' });
+  victim.tellTruth();
   t.not((await session.enableSharing(proof)).fingerprint, fingerprintOf(forged));
 });
 

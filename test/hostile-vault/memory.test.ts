@@ -185,7 +185,9 @@ test.serial('a recipient’s keys, exchanged after they were confirmed', async (
   const shown = fingerprintOf(forged);
   t.like(error, { expected: fingerprint, shown });
   // The user confirms the new keys by their fingerprint; from then on they are the expected ones.
-  await session.shareDocument(two.id, email, { fingerprint: shown });
+  // The vault behind the liar knows that it showed other keys than those of the statement.
+  const confirmed = session.shareDocument(two.id, email, { fingerprint: shown });
+  await t.throwsAsync(confirmed, { code: 'statement_invalid' });
   victim.tellTruth();
   const again = session.shareDocument(two.id, email, { confirm });
   t.like(await t.throwsAsync(again, { instanceOf: IdentityError }), {

@@ -3,6 +3,7 @@ import { encodeBase64 } from '../../client/bytes/base64.ts';
 import { addVersion } from '../../client/documents/add-version.ts';
 import { openDocument } from '../../client/documents/open-document.ts';
 import { createIdentities } from '../../client/identity/identities.ts';
+import { createReadNames } from '../../client/sessions/account-names.ts';
 import { createDeviceKey } from '../../client/keys/device-key.ts';
 import type { MasterKeys } from '../../client/keys/master-keys.ts';
 import { deriveReportKey } from '../../client/memory/exchange/report-key.ts';
@@ -67,8 +68,10 @@ export async function forge(
   keys: MasterKeys,
   { writer, values }: { readonly writer: string; readonly values: Partial<RememberedChanges> },
 ): Promise<Item> {
+  const { http } = session;
   const openKeyring = () => session.envelopes.openKeyring();
-  const [identity] = await createIdentities({ http: session.http, openKeyring }).openAll();
+  const readNames = createReadNames({ http });
+  const [identity] = await createIdentities({ http, openKeyring, readNames }).openAll();
   if (identity === undefined) throw new Error('The victim has no identity.');
   const place = { writer, number: 1 };
   const report = { ...changesOf(values), previous: null, isStart: true, read: {} };

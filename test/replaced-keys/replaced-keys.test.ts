@@ -18,7 +18,7 @@ import {
 } from '../support/accounts/recovery-account.ts';
 import { inventAccount } from '../support/accounts/test-account.ts';
 import { countStatuses } from '../support/documents/files.ts';
-import { newSharingKey } from '../support/documents/people.ts';
+import { newSharingKey, withPossession } from '../support/documents/sharing-keys.ts';
 import { assertError } from '../support/http/error-body.ts';
 import { send } from '../support/http/send.ts';
 import { createSql, type Sql } from '../support/vault/sql.ts';
@@ -49,8 +49,13 @@ async function listReplaced({ token }: Owner): Promise<Listed[]> {
   return answer.body as Listed[];
 }
 
-const replace = ({ token }: Owner, path: string, json: object, headers = {}) =>
-  ask(vault, token, 'PUT', path, { json, headers: { 'If-Match': '*', ...headers } });
+async function put({ token }: Owner, path: string, sent: object, headers = {}) {
+  const json = await withPossession(token, sent, () => ask(vault, token, 'GET', '/sharing'));
+  return ask(vault, token, 'PUT', path, { json, headers });
+}
+
+const replace = (owner: Owner, path: string, json: object, headers = {}) =>
+  put(owner, path, json, { 'If-Match': '*', ...headers });
 
 const restore = ({ token }: Owner, id: string, headers = {}) =>
   ask(vault, token, 'POST', `/replaced/${id}/restore`, { headers });
@@ -105,7 +110,7 @@ test('a replaced master envelope is listed without its content and can be restor
 test('a replaced sharing key is restored with its private key', async (t) => {
   const owner = await createOwner(vault);
   const first = newSharingKey();
-  await ask(vault, owner.token, 'PUT', '/sharing', { json: first });
+  await put(owner, '/sharing', first);
   t.is((await replace(owner, '/sharing', newSharingKey())).status, 200);
   const [kept] = await listReplaced(owner);
   t.like(kept, { kind: 'SHARING', version: 1 });
@@ -184,7 +189,7 @@ async function createReplacements(): Promise<Owner> {
   await createMaster(vault, owner.token);
   const envelope = { encryptedEnvelope: anyEnvelope() };
   await ask(vault, owner.token, 'POST', '/recovery-envelope', { json: envelope });
-  await ask(vault, owner.token, 'PUT', '/sharing', { json: newSharingKey() });
+  await put(owner, '/sharing', newSharingKey());
   await replace(owner, '/master-envelope', envelope);
   await replace(owner, '/recovery-envelope', envelope);
   await replace(owner, '/sharing', newSharingKey());

@@ -13,7 +13,7 @@ import {
   createOwner,
   reauthHeader,
 } from '../support/accounts/owner.ts';
-import { newSharingKey } from '../support/documents/people.ts';
+import { newSharingKey, withPossession } from '../support/documents/sharing-keys.ts';
 import { certify, storeDocument } from '../support/documents/documents.ts';
 import { createApi } from '../support/documents/uploads.ts';
 import { assertError } from '../support/http/error-body.ts';
@@ -80,17 +80,22 @@ async function createActions(
   token: string,
   proven: Headers,
 ): Promise<Record<string, Action>> {
-  const put = (route: string, json: () => object) => ({
+  const put = (route: string, json: () => object | Promise<object>) => ({
     status: 200,
-    act: (headers: Headers) =>
-      ask(vault, token, 'PUT', route, { json: json(), headers: { 'If-Match': '*', ...headers } }),
+    act: async (headers: Headers) =>
+      ask(vault, token, 'PUT', route, {
+        json: await json(),
+        headers: { 'If-Match': '*', ...headers },
+      }),
   });
   const envelope = () => ({ encryptedEnvelope: anyEnvelope() });
   const deviceId = await createDevice(vault, token);
   await createMaster(vault, token);
   await ask(vault, token, 'POST', '/recovery-envelope', { json: envelope() });
-  await ask(vault, token, 'PUT', '/sharing', { json: newSharingKey() });
-  const sharing = put('/sharing', newSharingKey);
+  const newKey = () =>
+    withPossession(token, newSharingKey(), () => ask(vault, token, 'GET', '/sharing'));
+  await ask(vault, token, 'PUT', '/sharing', { json: await newKey() });
+  const sharing = put('/sharing', newKey);
   const replaced = await sharing.act(proven);
   if (replaced.status !== 200) throw new Error(replaced.text);
   const { body } = await ask(vault, token, 'GET', '/replaced');

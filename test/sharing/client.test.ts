@@ -177,6 +177,7 @@ test('the first login makes the identity, and the vault never sees the private k
       ['wrappedPrivateKey', 40],
       ['signingKey', 32],
       ['wrappedSigningKey', 40],
+      ['proofOfPossession', 64],
     ],
   );
   t.true((await session.listShared().next()).done);

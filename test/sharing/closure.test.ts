@@ -4,7 +4,8 @@ import { pauseAt, untilWaiting } from '../support/accounts/paused-statement.ts';
 import { certify, storeDocument } from '../support/documents/documents.ts';
 import { createSql } from '../support/vault/sql.ts';
 import { startReadyVault, type TestVault } from '../support/vault/vault.ts';
-import { askKey, entriesOf, newSharingKey, putKey, share } from '../support/documents/people.ts';
+import { askKey, entriesOf, share } from '../support/documents/people.ts';
+import { newSharingKey, putKey } from '../support/documents/sharing-keys.ts';
 
 const test = anyTest as TestFn<{ vault: TestVault }>;
 

@@ -4,6 +4,7 @@ import { openDatabase } from '../../app/db/database.ts';
 import { AppError } from '../../app/errors/app-error.ts';
 import { createRecipients } from '../../app/sharing/recipients.ts';
 import { createSenderBlocks } from '../../app/sharing/blocks/blocks.ts';
+import { createStatements } from '../../app/statements/statements.ts';
 import { createSharing } from '../../app/sharing/sharing.ts';
 import { storeDocument } from '../support/documents/documents.ts';
 import { startReplica } from '../limits/replica.ts';
@@ -47,8 +48,9 @@ test('known and unknown recipients cost the same statements, at first and later'
   });
   const act = createAct({ db, audit, plans: unlimited });
   const senderBlocks = createSenderBlocks({ db, act });
-  const sharing = createSharing({ db, act, recipients, senderBlocks, clock });
   const { issuer } = vault.config.auth;
+  const statements = createStatements({ issuer, clock });
+  const sharing = createSharing({ db, act, statements, recipients, senderBlocks, clock });
   const caller = { ...api.caller, userId, issuer, expiresAt: new Date() };
   const request = serviceRequest(caller);
 
@@ -64,7 +66,7 @@ test('known and unknown recipients cost the same statements, at first and later'
       () => sharing.share(request, id, { ...input, recipientEmail }),
       async () => {
         const { shares } = await sharing.list(request, id, { limit: 10 });
-        await sharing.unshare(request, { id, shareId: shares[0]?.id ?? '' });
+        await sharing.unshare(request, { id, shareId: shares[0]?.id ?? '', stated: undefined });
       },
     ]) {
       const outcome = await operate().then(

@@ -8,11 +8,10 @@ import {
   askKey,
   createPerson,
   createRecipient,
-  newSharingKey,
-  putKey,
   share,
   strangersAddress,
 } from '../support/documents/people.ts';
+import { newSharingKey, putKey } from '../support/documents/sharing-keys.ts';
 
 const test = anyTest as TestFn<{ vault: TestVault }>;
 

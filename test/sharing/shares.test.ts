@@ -16,11 +16,10 @@ import {
   createRecipient,
   endShare,
   entriesOf,
-  newSharingKey,
-  putKey,
   share,
   strangersAddress,
 } from '../support/documents/people.ts';
+import { newSharingKey, putKey } from '../support/documents/sharing-keys.ts';
 import { nextPage } from '../support/http/next-page.ts';
 
 const test = anyTest as TestFn<{ vault: TestVault }>;

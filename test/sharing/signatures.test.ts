@@ -8,11 +8,10 @@ import {
   createPerson,
   createRecipient,
   entriesOf,
-  newSharingKey,
-  putKey,
   share,
   strangersAddress,
 } from '../support/documents/people.ts';
+import { newSharingKey, putKey } from '../support/documents/sharing-keys.ts';
 import type { Api } from '../support/documents/uploads.ts';
 import { sharedVault } from '../support/vault/shared-vault.ts';
 import type { Vault } from '../support/vault/vault.ts';

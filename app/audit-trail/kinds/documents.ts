@@ -1,6 +1,14 @@
 import { z } from 'zod';
 import { Count, nothing, Text, theUser, type EventKind } from './kind.ts';
 
+/** The statement of the act by its author, which the author's identity signed. */
+const author = z.strictObject({
+  statement: z.record(z.string(), z.union([z.string(), z.int(), z.null()])),
+  signature: Text,
+  /** The public X25519 key of the identity, which its fingerprint covers too. */
+  sharingKey: Text,
+});
+
 const syncWrite = {
   resource: 'sync_object',
   actor: theUser,
@@ -60,7 +68,9 @@ export const documentEvents = {
       size: Count,
       metadataHash: Text,
       contentCommitment: Text.optional(),
+      author: author.optional(),
     }),
+    note: '`author` is what the user stated and signed of it',
   },
   'document.expired': {
     resource: 'document',
@@ -75,6 +85,7 @@ export const documentEvents = {
       status: Text,
       versions: Count,
       sealedVersions: Count,
+      author: author.optional(),
     }),
   },
   'document.shared': {
@@ -88,13 +99,14 @@ export const documentEvents = {
       permissions: Text,
       expiresAt: Text.nullable(),
       signed: z.boolean(),
+      author: author.optional(),
     }),
     note: '`recipientFingerprint` is what the sharer was shown; no `version` means all of them',
   },
   'document.unshared': {
     resource: 'document',
     actor: theUser,
-    data: z.strictObject({ shareId: Text, recipientId: Text }),
+    data: z.strictObject({ shareId: Text, recipientId: Text, author: author.optional() }),
   },
   'share.removed': {
     resource: 'share',

@@ -7,6 +7,14 @@ const envelope = {
   data: z.strictObject({ kind: Text, version: Count, deviceId: Text.optional() }),
 } as const satisfies EventKind;
 
+/** The public keys of a user, in base64. */
+const identity = z.strictObject({
+  fingerprint: Text,
+  publicKey: Text,
+  signingKey: Text,
+  version: Count,
+});
+
 /** Entries of the users’ own keys and devices. */
 export const keyEvents = {
   'envelope.created': envelope,
@@ -34,12 +42,16 @@ export const keyEvents = {
   'sharing_key.changed': {
     resource: 'sharing_key',
     actor: theUser,
-    data: z.strictObject({ fingerprint: Text, version: Count }),
+    data: identity.extend({
+      previousFingerprint: Text.nullable(),
+      endorsement: Text.nullable(),
+    }),
+    note: '`endorsement` is the signature of the new keys by those before',
   },
   'sharing_key.restored': {
     resource: 'sharing_key',
     actor: theUser,
-    data: z.strictObject({ fingerprint: Text, version: Count }),
+    data: identity.extend({ previousFingerprint: Text }),
     note: 'a key pair that had been replaced is in force again',
   },
   'memory.recorded': {

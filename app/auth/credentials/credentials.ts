@@ -72,7 +72,8 @@ export function createCredentials(options: CredentialsOptions) {
       await storePassword(tx, cipher, caller, { salt, verifier }, now);
       const stored = await storeEnvelopes(tx, cipher, caller, { masterEnvelope, rekey }, now);
       const sessions = await endOthers(tx, caller, sessionId);
-      const identity = rekey === undefined ? [] : await storeIdentity(tx, caller, rekey, now);
+      const identity =
+        rekey === undefined ? [] : await storeIdentity(tx, { ...caller, issuer }, rekey, now);
       const changed = changedEvents(caller, rekey, sessions);
       return { answer: undefined, events: [...changed, ...stored, ...identity] };
     });
@@ -83,9 +84,9 @@ export function createCredentials(options: CredentialsOptions) {
      * Sets a new password and, if the change contains one, a new master key, in one transaction.
      * Ends the other login sessions within 5 s, and the caller's session too if it is of a recovery
      * login. Of concurrent changes, only one succeeds. Throws access_denied for users of other
-     * issuers, validation_failed, invalid_key_length, rekey_incomplete, audit_backlog_full,
-     * precondition_failed if the account changed meanwhile, or invalid_token if the login session
-     * ended.
+     * issuers, validation_failed, invalid_key_length, rekey_incomplete, identity_unproven,
+     * audit_backlog_full, precondition_failed if the account changed meanwhile, or invalid_token if
+     * the login session ended.
      */
     change,
   };

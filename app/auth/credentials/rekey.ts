@@ -15,8 +15,10 @@ import {
   identityChanged,
   insertIdentity,
   lockIdentity,
+  publicIdentityOf,
   updateIdentity,
 } from '../../identities/identity-rows.ts';
+import { assertProven } from '../../identities/identity-signatures.ts';
 import { AppError } from '../../errors/app-error.ts';
 import { forgetReplaced } from '../../replaced-keys/rows/replaced-keys.ts';
 import type { RequestEvent } from '../../audit-trail/event.ts';
@@ -102,22 +104,25 @@ export async function storeEnvelopes(
 /**
  * Stores the new identity of a rekey, if it has one. The former cannot be restored: whoever knows
  * the former master key knows it too. Resolves with the audit event. `tx` must hold the lock of the
- * account's row.
+ * account's row. `issuer` is the vault's own name as an issuer. Throws identity_unproven.
  */
 export async function storeIdentity(
   tx: Tx,
-  owner: Owner,
+  { issuer, ...owner }: Owner & { readonly issuer: string },
   { identity }: Rekey,
   now: Date,
 ): Promise<RequestEvent[]> {
   if (identity === undefined) return [];
   const present = await lockIdentity(tx, owner);
+  const previous = publicIdentityOf(present);
+  const publication = { issuer, owner: owner.userId, identity, previous };
+  assertProven(publication, identity, 'identity');
   const row = await (present === undefined
     ? insertIdentity(tx, owner, identity, now)
     : updateIdentity(tx, present, identity, now));
   // A concurrent request stored the first identity.
   if (row === undefined) throw new AppError('precondition_failed');
-  return [identityChanged(row)];
+  return [identityChanged(row, { previous, endorsement: identity.endorsement })];
 }
 
 /**

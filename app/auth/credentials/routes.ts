@@ -25,6 +25,7 @@ export const credentialsRoutes = [
       'password_forbidden',
       'invalid_key_length',
       'rekey_incomplete',
+      'identity_unproven',
       'precondition_failed',
       'signer_unavailable',
       'audit_backlog_full',

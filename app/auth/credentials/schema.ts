@@ -22,7 +22,9 @@ const DeviceRewrap = z
   })
   .meta({ id: 'DeviceRewrap' });
 
-const NewIdentity = SharingKeyChange.required().meta({ id: 'NewIdentity' });
+const NewIdentity = SharingKeyChange.required()
+  .partial({ endorsement: true })
+  .meta({ id: 'NewIdentity' });
 
 /**
  * A new password, with the present master key or a new master key. A new master key needs

@@ -4,6 +4,7 @@ import { routeFor } from '../../http/routing/route.ts';
 import { TombstoneReference } from '../../proof/schema.ts';
 import { mayRead, mayWrite } from '../records/access.ts';
 import { Certified, DocumentId, SealReference } from '../records/schema.ts';
+import { AuthorStatement, statementBodyBytes } from '../../statements/schema.ts';
 import { DocumentProofList, DocumentProofPage } from './schema.ts';
 import type { Certification } from './certification.ts';
 import type { DocumentProofs } from './document-proofs.ts';
@@ -28,10 +29,14 @@ export const sealingRoutes = [
     summary: 'Seals the current version of a document and returns its signed proof',
     access: mayWrite,
     params: DocumentId,
+    body: AuthorStatement.optional(),
+    maxBodyBytes: statementBodyBytes,
+    isBodyOptional: true,
     status: 200,
     response: Certified,
     errors: [
       'not_found',
+      'statement_invalid',
       'document_sealed',
       'document_expired',
       'stored_file_changed',
@@ -41,7 +46,8 @@ export const sealingRoutes = [
     ],
     errorMembers: { document_sealed: SealReference, signer_unavailable: SealReference },
     audit: { actions: ['document.sealed'] },
-    handler: ({ certification }, { request, params }) => certification.certify(request, params.id),
+    handler: ({ certification }, { request, params: { id }, body: stated }) =>
+      certification.certify(request, { id, stated }),
   }),
   route({
     method: 'get',

@@ -5,6 +5,8 @@ import type { Owner, Tx } from '../../db/database.ts';
 import type { Schema } from '../../db/schema.ts';
 import { takesLock } from '../../db/lock-order.ts';
 import { AppError } from '../../errors/app-error.ts';
+import type { StatedVersion } from '../../statements/statements.ts';
+import { hashMetadata } from './metadata-hash.ts';
 import type { DocumentView } from './schema.ts';
 
 export type VersionRow = Selectable<Schema['document_versions']>;
@@ -80,6 +82,24 @@ export async function loadDocument(tx: Tx, reader: Owner, id: string): Promise<D
   const row = await selectDocuments(tx, reader)
     .where('documents.id', '=', id)
     .where(isReadableBy(reader))
+    .executeTakeFirst();
+  if (row === undefined) throw new AppError('not_found');
+  return row;
+}
+
+/** Loads a version of a document of the owner. Throws not_found. */
+export async function loadVersion(
+  tx: Tx,
+  { userId, tenantId }: Owner,
+  { id, version }: { readonly id: string; readonly version: number },
+): Promise<VersionRow> {
+  const row = await tx
+    .selectFrom('document_versions')
+    .selectAll()
+    .where('document_id', '=', id)
+    .where('version', '=', version)
+    .where('user_id', '=', userId)
+    .where('tenant_id', '=', tenantId)
     .executeTakeFirst();
   if (row === undefined) throw new AppError('not_found');
   return row;
@@ -187,6 +207,18 @@ export async function revise(tx: Tx, row: DocumentRow): Promise<DocumentRow> {
     .where('tenant_id', '=', row.tenant_id)
     .execute();
   return { ...row, revision };
+}
+
+/** Returns what authors state of a version. */
+export function statedVersion(row: VersionRow): StatedVersion {
+  return {
+    owner: row.user_id,
+    documentId: row.document_id,
+    version: row.version,
+    fileHash: row.file_hash,
+    metadataHash: hashMetadata(row.encrypted_metadata),
+    contentCommitment: row.content_commitment,
+  };
 }
 
 /** Returns the member of entries for the client's commitment to a file, if the version has one. */

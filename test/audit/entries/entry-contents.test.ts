@@ -21,13 +21,8 @@ import {
   removeDocument,
 } from '../../support/documents/documents.ts';
 import { postJson, send } from '../../support/http/send.ts';
-import {
-  askKey,
-  createRecipient,
-  newSharingKey,
-  putKey,
-  share,
-} from '../../support/documents/people.ts';
+import { askKey, createRecipient, share } from '../../support/documents/people.ts';
+import { newSharingKey, putKey } from '../../support/documents/sharing-keys.ts';
 import { abort, bytesOf, openSession, upload } from '../../support/documents/files.ts';
 import type { Api } from '../../support/documents/uploads.ts';
 import { createSql, type Sql } from '../../support/vault/sql.ts';

@@ -1,6 +1,7 @@
 import anyTest, { type TestFn } from 'ava';
+import type { PublicIdentity } from '../../../app/identities/public-identity.ts';
 import { createOwner, reauthHeader, type Owner } from '../../support/accounts/owner.ts';
-import { newSharingKey } from '../../support/documents/people.ts';
+import { newSharingKey, withPossession } from '../../support/documents/sharing-keys.ts';
 import { assertError } from '../../support/http/error-body.ts';
 import { send, type JsonAnswer } from '../../support/http/send.ts';
 import { createSql } from '../../support/vault/sql.ts';
@@ -23,8 +24,19 @@ async function ask({ baseUrl }: TestVault, { token }: Owner, path: string): Prom
   return send('GET', `${baseUrl}/v1/crypto/keys/${path}`, { token });
 }
 
-async function put({ baseUrl }: TestVault, { token }: Owner, json: object, headers = {}) {
-  return send('PUT', `${baseUrl}/v1/crypto/keys/sharing`, { token, json, headers });
+/** Returns an identity as the owner must send it in place of the present one. */
+function toSend<Json extends object>(vault: TestVault, owner: Owner, json: Json): Promise<Json> {
+  return withPossession(owner.token, json, () => ask(vault, owner, 'sharing'));
+}
+
+function publicHalf({ publicKey, signingKey }: PublicIdentity): PublicIdentity {
+  return { publicKey, signingKey };
+}
+
+async function put(vault: TestVault, owner: Owner, sent: object, headers = {}) {
+  const { token } = owner;
+  const json = await toSend(vault, owner, sent);
+  return send('PUT', `${vault.baseUrl}/v1/crypto/keys/sharing`, { token, json, headers });
 }
 
 test('a new identity comes with a new master key, and no former one can be restored', async (t) => {
@@ -35,10 +47,10 @@ test('a new identity comes with a new master key, and no former one can be resto
   t.is((await put(vault, owner, newSharingKey(), headers)).status, 200);
   t.is((await ask(vault, owner, 'replaced')).text.match(/SHARING/g)?.length, 1);
 
-  const identity = newSharingKey();
+  const identity = await toSend(vault, owner, newSharingKey());
   const { next, json } = newMasterKey(owner.account, []);
   t.is((await change(vault, owner, { ...json, identity })).status, 204);
-  t.like((await ask(vault, owner, 'sharing')).body, { ...identity, version: 3 });
+  t.like((await ask(vault, owner, 'sharing')).body, { ...publicHalf(identity), version: 3 });
   t.deepEqual((await ask(vault, owner, 'replaced')).body, []);
   const entries = await createSql(vault)(
     `select canonical::json -> 'data' ->> 'version' as version from audit_entries
@@ -54,7 +66,7 @@ test('a new identity comes with a new master key, and no former one can be resto
   t.is((await change(vault, { ...owner, account: next }, again.json)).status, 204);
   t.like(
     (await ask(vault, owner, 'sharing')).body,
-    { ...identity, version: 3 },
+    { ...publicHalf(identity), version: 3 },
     'kept without one',
   );
 });
@@ -62,16 +74,16 @@ test('a new identity comes with a new master key, and no former one can be resto
 test('a user without an identity gets one with a new master key', async (t) => {
   const { vault } = t.context;
   const owner = await createOwner(vault);
-  const identity = newSharingKey();
+  const identity = await toSend(vault, owner, newSharingKey());
   const { json } = newMasterKey(owner.account, []);
   t.is((await change(vault, owner, { ...json, identity })).status, 204);
-  t.like((await ask(vault, owner, 'sharing')).body, { ...identity, version: 1 });
+  t.like((await ask(vault, owner, 'sharing')).body, { ...publicHalf(identity), version: 1 });
 });
 
 test('a wrong identity, or one without a new master key, changes nothing', async (t) => {
   const { vault } = t.context;
   const owner = await createOwner(vault);
-  const identity = newSharingKey();
+  const identity = await toSend(vault, owner, newSharingKey());
   const { json } = newMasterKey(owner.account, []);
   const password = newPassword(owner.account).json;
   const incomplete = { status: 400, code: 'rekey_incomplete' };

@@ -1,5 +1,11 @@
+import { randomBytes } from 'node:crypto';
 import anyTest from 'ava';
-import { encodeBase64 } from '../../../client/bytes/base64.ts';
+import { z } from 'zod';
+import { Key } from '../../../client/crypto/key.ts';
+import { wrapIdentity } from '../../../client/identity/identities.ts';
+import { createIdentity } from '../../../client/identity/identity.ts';
+import { signPublication } from '../../../client/identity/publication.ts';
+import { createReadNames } from '../../../client/sessions/account-names.ts';
 import type { ReplacedKey } from '../../../client/keys/replaced-keys.ts';
 import { createDeviceKey } from '../../../client/keys/device-key.ts';
 import { makeLoginsOld } from '../../support/accounts/reauth-account.ts';
@@ -20,6 +26,7 @@ const [account] = await sql('select id from accounts where email = $1', [credent
 const userId = String(account?.['id']);
 anyTest.after.always(() => vault.stop());
 
+const PublicKeys = z.object({ publicKey: Key, signingKey: Key });
 const required = { code: 'reauth_required' };
 
 /** Replaces a key of the user, as somebody could who stole an access token right after a login. */
@@ -51,7 +58,14 @@ test('the password opens the master key again once its envelope is restored', as
 
 test('a sharing key is found by its fingerprint and restored', async (t) => {
   const headers = await session.reauthenticate(credentials.password);
-  const json = { publicKey: encodeBase64(new Uint8Array(32).fill(9)), wrappedPrivateKey: 'QUJD' };
+  const { http } = session;
+  const stored = await http.json(PublicKeys, { method: 'GET', path: '/v1/crypto/keys/sharing' });
+  const thief = await createIdentity();
+  const names = await createReadNames({ http })();
+  const json = {
+    ...(await wrapIdentity(new Uint8Array(randomBytes(32)), thief)),
+    ...signPublication(names, thief, { published: stored, signer: undefined }),
+  };
   await session.http.send({
     method: 'PUT',
     path: '/v1/crypto/keys/sharing',

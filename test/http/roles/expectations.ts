@@ -1,7 +1,8 @@
 import { randomBytes, randomUUID } from 'node:crypto';
 import type { Role } from '../../../app/accounts/rights.ts';
 import { anyEnvelope } from '../../support/accounts/owner.ts';
-import { aShare, newSharingKey } from '../../support/documents/people.ts';
+import { aShare } from '../../support/documents/people.ts';
+import { newSharingKey } from '../../support/documents/sharing-keys.ts';
 import { bytesOf, fileOf } from '../../support/documents/files.ts';
 import type { SendOptions } from '../../support/documents/uploads.ts';
 import type { Owner, Resource, RoleCaller } from './scene.ts';
@@ -94,6 +95,7 @@ export const expectations: Readonly<Record<string, Expectation>> = {
   'DELETE /v1/auth/sessions/:id': named('session'),
   'POST /v1/auth/reauth': listed({ json: { password: 'of the caller' } }),
   'PUT /v1/auth/credentials': listed({ json: {} }),
+  'GET /v1/auth/account': listed(),
   'DELETE /v1/auth/account': listed(),
 
   'GET /v1/usage': listed(),

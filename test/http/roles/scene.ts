@@ -3,7 +3,7 @@ import { Role, Scope } from '../../../app/accounts/rights.ts';
 import { anyEnvelope } from '../../support/accounts/owner.ts';
 import { createSql, type Sql } from '../../support/vault/sql.ts';
 import { createApi, type Answer, type Api } from '../../support/documents/uploads.ts';
-import { newSharingKey } from '../../support/documents/people.ts';
+import { newSharingKey, putKey } from '../../support/documents/sharing-keys.ts';
 import { proofHeader } from '../../support/accounts/reauth-account.ts';
 import { bytesOf, fileOf } from '../../support/documents/files.ts';
 import type { Vault } from '../../support/vault/vault.ts';
@@ -150,7 +150,7 @@ async function storeKeys(vault: Vault, api: Api) {
   await post(api, '/v1/memory/records', { writer: memory, number: 1, record: anyEnvelope() });
   const proof = await proofHeader(vault, api.caller);
   for (const headers of [{}, { ...proof, 'If-Match': '"1"' }]) {
-    expect(await api.send('PUT', `${keys}/sharing`, { json: newSharingKey(), headers }));
+    expect(await putKey(api, newSharingKey(), headers));
   }
   const { body } = await api.send('GET', `${keys}/replaced`);
   const [replaced] = body as unknown as { readonly id: string }[];

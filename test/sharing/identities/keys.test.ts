@@ -6,7 +6,8 @@ import { createApi } from '../../support/documents/uploads.ts';
 import { countStatuses } from '../../support/documents/files.ts';
 import { sharedVault } from '../../support/vault/shared-vault.ts';
 import type { Vault } from '../../support/vault/vault.ts';
-import { entriesOf, newSharingKey, putKey } from '../../support/documents/people.ts';
+import { entriesOf } from '../../support/documents/people.ts';
+import { newSharingKey, putKey } from '../../support/documents/sharing-keys.ts';
 
 const test = anyTest as TestFn<{ vault: Vault }>;
 
@@ -63,7 +64,7 @@ test('one of ten concurrent clients stores the first key pair, and one replaces 
   t.is((await entriesOf(vault, api.caller.userId)).length, 2);
 });
 
-test('each change leaves an entry with the fingerprint and no key', async (t) => {
+test('each change leaves an entry with the public keys and no private key', async (t) => {
   const { vault } = t.context;
   const api = await createApi(vault);
   const key = newSharingKey();
@@ -77,10 +78,15 @@ test('each change leaves an entry with the fingerprint and no key', async (t) =>
   t.like(entry, {
     action: 'sharing_key.changed',
     resource: { type: 'sharing_key', owner: api.caller.userId },
-    data: { fingerprint: digest.slice(0, 32), version: 1 },
+    data: {
+      fingerprint: digest.slice(0, 32),
+      publicKey: key.publicKey,
+      signingKey: key.signingKey,
+      version: 1,
+    },
   });
   const text = JSON.stringify(entry);
-  t.false(text.includes(key.publicKey) || text.includes(key.wrappedPrivateKey));
+  t.false(text.includes(key.wrappedPrivateKey) || text.includes(key.wrappedSigningKey));
 });
 
 /**

@@ -2,7 +2,7 @@ import { randomBytes, randomUUID } from 'node:crypto';
 import { Client } from 'pg';
 import { createAccount, inventAccount, logIn, register } from './test-account.ts';
 import { postJson, send } from '../http/send.ts';
-import { newSharingKey } from '../documents/people.ts';
+import { newSharingKey, withPossession } from '../documents/sharing-keys.ts';
 import type { Vault } from '../vault/vault.ts';
 
 export interface Tenant {
@@ -80,7 +80,9 @@ async function storeEverything({ baseUrl }: Vault, token: string): Promise<void>
     encryptedEnvelope: randomBytes(40).toString('base64'),
     encryptedInfo: randomBytes(40).toString('base64'),
   });
-  await send('PUT', `${baseUrl}/v1/crypto/keys/sharing`, { token, json: newSharingKey() });
+  const sharing = `${baseUrl}/v1/crypto/keys/sharing`;
+  const json = await withPossession(token, newSharingKey(), () => send('GET', sharing, { token }));
+  await send('PUT', sharing, { token, json });
   await post('/v1/documents/share-key', { recipientEmail: inventAccount().email });
   const created = await send('POST', `${baseUrl}/v1/uploads`, {
     token,

@@ -1,7 +1,8 @@
-import { generateKeyPairSync, randomBytes, randomUUID, type KeyObject } from 'node:crypto';
+import { randomUUID } from 'node:crypto';
 import type { ExecutionContext } from 'ava';
 import type { PublicIdentity } from '../../../app/identities/public-identity.ts';
 import type { TokenSubject } from '../../../app/tokens/access-token.ts';
+import { newSharingKey, putKey } from './sharing-keys.ts';
 import { createApi, type Answer, type Api } from './uploads.ts';
 import { createSql } from '../vault/sql.ts';
 import type { Vault } from '../vault/vault.ts';
@@ -46,23 +47,6 @@ export async function createRecipient(
 export function strangersAddress(): string {
   return `${randomUUID()}@example.org`;
 }
-
-export function newSharingKey() {
-  return {
-    publicKey: bytesOf(generateKeyPairSync('x25519')),
-    wrappedPrivateKey: randomBytes(40).toString('base64'),
-    signingKey: bytesOf(generateKeyPairSync('ed25519')),
-    wrappedSigningKey: randomBytes(40).toString('base64'),
-  };
-}
-
-function bytesOf({ publicKey }: { readonly publicKey: KeyObject }): string {
-  const { x = '' } = publicKey.export({ format: 'jwk' });
-  return Buffer.from(x, 'base64url').toString('base64');
-}
-
-export const putKey = (api: Api, json: unknown, headers: Record<string, string> = {}) =>
-  api.send('PUT', '/v1/crypto/keys/sharing', { json, headers });
 
 export const askKey = (api: Api, recipientEmail: string): Promise<Answer> =>
   api.send('POST', '/v1/documents/share-key', { json: { recipientEmail } });
