@@ -9,7 +9,7 @@ import { storeDocument, type StoreDocumentOptions } from './documents/store-docu
 import type { Bytes } from './bytes/bytes.ts';
 import { ClientError } from './errors/client-error.ts';
 import { VaultError } from './errors/vault-error.ts';
-import type { CreateFileHash } from './files/hash.ts';
+import type { CreateHash } from './crypto/hash.ts';
 import type { Http } from './http/http.ts';
 import { createIdentities } from './identity/identities.ts';
 import type { RetryPolicy } from './http/retry.ts';
@@ -119,7 +119,7 @@ export function createSession({
   deviceId,
   trustedKeys,
   memoryStore,
-  createFileHash,
+  createHash,
 }: {
   /** Sends requests with the session's access token. */
   readonly http: Http;
@@ -131,7 +131,7 @@ export function createSession({
   readonly trustedKeys: TrustedKeys;
   /** Undefined for a memory that lasts as long as the session. */
   readonly memoryStore: MemoryStore | undefined;
-  readonly createFileHash: CreateFileHash;
+  readonly createHash: CreateHash;
 }): VaultSession {
   const sessions = createLoginSessions({ http, tokens });
   const uploads = createUploads({ http });
@@ -173,9 +173,8 @@ export function createSession({
     memory,
     proofs,
     envelopes,
-    uploadFile: (options) => uploadFile({ uploads, createFileHash }, options),
-    storeDocument: (options) =>
-      storeDocument({ uploads, documents, memory, createFileHash }, options),
+    uploadFile: (options) => uploadFile({ uploads, createHash }, options),
+    storeDocument: (options) => storeDocument({ uploads, documents, memory, createHash }, options),
     async certifyDocument(id) {
       const owned = { id, ...(await openMasterKeys()) };
       return certifyDocument({ documents, memory, proofs, trustedKeys }, owned);

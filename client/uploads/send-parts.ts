@@ -3,7 +3,7 @@ import type { Bytes } from '../bytes/bytes.ts';
 import { ClientError } from '../errors/client-error.ts';
 import type { ByteSource } from '../files/byte-source.ts';
 import { encryptFile } from '../files/encryption.ts';
-import type { CreateFileHash } from '../files/hash.ts';
+import type { CreateHash } from '../crypto/hash.ts';
 import { encryptedSize } from '../files/layout.ts';
 import { createTaskPool } from '../async/task-pool.ts';
 import { joinParts } from './parts.ts';
@@ -15,7 +15,7 @@ const defaultConcurrency = 4;
 
 export interface UploadDependencies {
   readonly uploads: Uploads;
-  readonly createFileHash: CreateFileHash;
+  readonly createHash: CreateHash;
 }
 
 export interface UploadOptions {
@@ -52,13 +52,13 @@ export interface UploadOptions {
  * source_changed if a part encrypts to other bytes than recorded; such a part is not sent.
  */
 export async function sendParts(
-  { uploads, createFileHash }: UploadDependencies,
+  { uploads, createHash }: UploadDependencies,
   { source, concurrency = defaultConcurrency, resume = noResume, ...options }: UploadOptions,
   { start, sessionId, digests, sent, fileKey, header }: RunningUpload,
 ): Promise<string> {
   const { partSize } = start;
   const totalBytes = encryptedSize(source.size, header.segmentSize);
-  const hash = await createFileHash();
+  const hash = await createHash('sha3-256');
   const pool = createTaskPool(concurrency);
   const failure = new AbortController();
   const signal =
