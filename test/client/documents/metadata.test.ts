@@ -24,6 +24,7 @@ const metadata = {
   size: 3,
   fileHash: 'ab'.repeat(32),
   keywords: ['nüsse'],
+  content: { seed: '01'.repeat(32), root: '02'.repeat(32), sha256: '03'.repeat(32) },
 };
 
 test('metadata of the test vectors opens', async (t) => {
