@@ -7,6 +7,7 @@ import { certifyDocument, type Seal } from './documents/certify-document.ts';
 import { createDocuments, type Document, type Documents } from './documents/documents.ts';
 import { storeDocument, type StoreDocumentOptions } from './documents/store-document.ts';
 import type { Bytes } from './bytes/bytes.ts';
+import { disclose, type Disclosure, type DisclosureOptions } from './disclosure/disclose.ts';
 import { ClientError } from './errors/client-error.ts';
 import { VaultError } from './errors/vault-error.ts';
 import type { CreateHash } from './crypto/hash.ts';
@@ -65,6 +66,11 @@ export interface VaultSession extends Sharing, BlockedSenders {
   storeDocument(options: StoreDocumentOptions): Promise<Document>;
   /** Seals a document and resolves with its verified seal; see `certifyDocument`. */
   certifyDocument(id: string): Promise<Seal>;
+  /**
+   * Makes what the user hands over to show what a sealed version is, whole or by segments; see
+   * `disclose`.
+   */
+  disclose(id: string, options?: DisclosureOptions): Promise<Disclosure>;
   /**
    * Lists the restores of the vault from a backup that it has sealed, newest first, so that the
    * user can tell one from a lie before they accept an older state.
@@ -178,6 +184,10 @@ export function createSession({
     async certifyDocument(id) {
       const owned = { id, ...(await openMasterKeys()) };
       return certifyDocument({ documents, memory, proofs, trustedKeys }, owned);
+    },
+    async disclose(id, options) {
+      const owned = { id, ...(await openMasterKeys()) };
+      return disclose({ http, documents, memory, trustedKeys, createHash }, owned, options);
     },
     listRestores: () => listRestores({ proofs, trustedKeys, memory }),
     syncEvents: (options) => syncEvents({ http, retry }, options),

@@ -41,8 +41,21 @@ export async function* downloadFile(
     yield* downloadRange({ http }, file, range, signal);
     return;
   }
+  yield* decryptStream(file.fileKey, downloadEncrypted({ http, createHash }, file, signal));
+}
+
+/**
+ * Downloads a file as it is stored, and resumes after a broken connection. Only a generator that
+ * ends without an error has verified the hash: discard everything if it throws. Throws
+ * file_hash_mismatch, version_conflict, network_error, and the signal's reason if it is aborted.
+ */
+export function downloadEncrypted(
+  { http, createHash }: DownloadDependencies,
+  file: Omit<StoredFile, 'fileKey'>,
+  signal?: AbortSignal,
+): AsyncGenerator<Bytes, void, void> {
   const encrypted = fetchEncrypted(http, file, { first: 0 }, signal);
-  yield* decryptStream(file.fileKey, compareHash(createHash, encrypted, file.fileHash));
+  return compareHash(createHash, encrypted, file.fileHash);
 }
 
 /**
