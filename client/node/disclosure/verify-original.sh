@@ -232,13 +232,30 @@ hash_tree() {
   printf '%s' "$head"
 }
 
-# The head of the tree, from a segment with the index $1, the salt $2 and its path after them.
-hash_path() {
+# Whether a segment of FILE and its path lead to the root: $1 is its index, $2 its salt, and its path
+# follows. From the place where the way meets that of the segment before, it was computed already.
+check_path() {
   head=$(hash_segment "$1" "$2")
+  index=$1
   place=$1
   last=$((count - 1))
   shift 2
+  path=$*
+  other_place=$proven_index
+  other_heads=$proven_heads
+  heads=
   while [ "$last" -gt 0 ]; do
+    if [ -n "$other_heads" ] && [ "$place" -eq "$other_place" ]; then
+      [ "$head" = "${other_heads%% *}" ] || return 1
+      case $proven_path in
+        *"$*") ;;
+        *) return 1 ;;
+      esac
+      heads=$heads$other_heads
+      head=$root
+      break
+    fi
+    heads="$heads$head "
     if [ $((place % 2)) -eq 1 ]; then
       head=$(hash_node "$1" "$head")
       shift
@@ -248,18 +265,24 @@ hash_path() {
     fi
     place=$((place / 2))
     last=$((last / 2))
+    other_place=$((other_place / 2))
+    other_heads=${other_heads#* }
   done
-  printf '%s' "$head"
+  [ "$head" = "$root" ] || return 1
+  proven_index=$index
+  proven_heads=$heads
+  proven_path=$path
 }
 
 # Reads segments line by line. Prints what is proven of FILE, or what is wrong with the first segment
 # that is another one.
 check_segments() {
   proven=
+  proven_index=0
+  proven_heads=
+  proven_path=
   while read -r index salt path; do
-    if [ "$(hash_path "$index" "$salt" $path)" != "$root" ]; then
-      fail "segment $index of this file is not what was sealed"
-    fi
+    check_path "$index" "$salt" $path || fail "segment $index of this file is not what was sealed"
     first=$((index * 1048576))
     end=$((first + 1048576))
     [ "$end" -le "$size" ] || end=$size
