@@ -44,7 +44,13 @@ export function sealedEntry(data: JsonMembers): JsonMembers {
   return {
     action: 'document.sealed',
     actor: { type: 'user', id: userId },
-    data: { fileHash: 'ab'.repeat(32), metadataHash: 'cd'.repeat(32), size: 128, version: 2, ...data },
+    data: {
+      fileHash: 'ab'.repeat(32),
+      metadataHash: 'cd'.repeat(32),
+      size: 128,
+      version: 2,
+      ...data,
+    },
     issuer: 'https://vault.example',
     outcome: 'success',
     resource: { type: 'document', id: sealedDocumentId, owner: userId },
