@@ -15,7 +15,7 @@ const SealedEntry = z.object({
   action: z.literal('document.sealed'),
   outcome: z.literal('success'),
   resource: z.object({ type: z.literal('document'), id: z.string() }),
-  data: z.object({ version: z.int(), contentCommitment: z.unknown() }),
+  data: z.object({ version: z.int(), contentCommitment: z.unknown().optional() }),
 });
 
 /** Why a file is not the original of a seal: the first defect that was found. */

@@ -8,8 +8,8 @@ import { contentSegmentRange, countContentSegments } from '../../../client/conte
 import { deriveSegmentSalt } from '../../../client/content/salts.ts';
 import { createWasmHash } from '../../../client/crypto/hash.ts';
 import { createNodeHash } from '../../../client/node/hash.ts';
-import { contentVectors, plaintextOf } from '../../support/client/content-vectors.ts';
-import { hashContent } from '../../support/client/sealed-original.ts';
+import { contentVectors, plaintextOf } from '../../support/disclosure/content-vectors.ts';
+import { hashContent } from '../../support/disclosure/sealed-original.ts';
 
 for (const vector of contentVectors) {
   const { name, size, root, sha256 } = vector;

@@ -1,7 +1,7 @@
 import { hexToBytes } from '@noble/hashes/utils.js';
 import { z } from 'zod';
 import type { Bytes } from '../../../client/bytes/bytes.ts';
-import { readVectors } from './vectors.ts';
+import { readVectors } from '../client/vectors.ts';
 
 /** Returns the plaintext of the vector of this size. */
 export function plaintextOf(size: number): Bytes {
