@@ -118,6 +118,16 @@ test('metadata opens only as what it was encrypted for', async (t) => {
   }
 });
 
+test('metadata that could not open the seal is not encrypted', async (t) => {
+  const { seed, ...seedless } = metadata.content;
+  const contents = [undefined, {}, seedless, { ...seedless, seed: `${seed.slice(1)}A` }];
+  for (const content of contents) {
+    const incomplete = { ...metadata, content } as typeof metadata;
+    const expected = { instanceOf: TypeError, message: /content/ };
+    await t.throwsAsync(encryptMetadata(keys, place, incomplete), expected);
+  }
+});
+
 test('the master envelope matches the test vectors', async (t) => {
   const envelope = decodeBase64(streamVectors.masterEnvelope);
   t.deepEqual(await wrapMasterKey(passwordKey, { masterKey, generation: 1 }), envelope);
