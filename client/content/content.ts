@@ -3,7 +3,7 @@ import { z } from 'zod';
 /** A hash, a salt or a seed: 32 bytes as 64 hex digits in lower case. */
 export const Hex32 = z.string().regex(/^[0-9a-f]{64}$/);
 
-/** What the metadata of a version says of its plaintext, so that its owner can open the seal. */
+/** The values by which the owner of a version opens the commitment to its plaintext. */
 export const Content = z.object({
   /** Random; every salt of the content commitment is derived from it. */
   seed: Hex32,

@@ -34,7 +34,7 @@ export interface ProvenRange {
   readonly length: number;
 }
 
-/** What of a file is proven: all of it, or only these ranges, one for each disclosed segment. */
+/** The proven part of a file: all of it, or only these ranges, one for each disclosed segment. */
 export type Proven =
   | { readonly kind: 'whole' }
   | { readonly kind: 'segments'; readonly ranges: readonly ProvenRange[] };

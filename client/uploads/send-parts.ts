@@ -48,7 +48,7 @@ export interface UploadOptions {
   readonly signal?: AbortSignal;
 }
 
-/** What was computed over the bytes of a file while they were encrypted and sent. */
+/** The hashes of a file, computed over its bytes while they were encrypted and sent. */
 export interface SentFile extends SizedContent {
   /** SHA3-256 of all encrypted bytes, 64 hex digits. */
   readonly fileHash: string;

@@ -37,7 +37,7 @@ async function storeSealed(size: number): Promise<{ readonly id: string; readonl
   return { id: document.id, bytes };
 }
 
-test('object, keys and vault deleted, a script verifies the original in an empty folder', async (t) => {
+test('with object, keys and vault deleted, a script verifies the original in a folder', async (t) => {
   const gone = await startReadyVault();
   const directory = await temporaryDirectory(t);
   const owner = await createUser(gone);
@@ -90,9 +90,8 @@ test('a disclosure verifies in the library, whole and by segments', async (t) =>
 test('the plaintext of chosen segments is read in the order of the file', async (t) => {
   const { id, bytes } = await storeSealed(5 * mebibyte + 7);
   const { readSegments } = await session.disclose(id, { segments: [4, 0, 1, 5] });
-  if (readSegments === undefined) return t.fail();
   const found: number[] = [];
-  for await (const { index, offset, bytes: segment } of readSegments()) {
+  for await (const { index, offset, bytes: segment } of readSegments?.() ?? []) {
     found.push(index);
     t.is(offset, index * mebibyte);
     t.deepEqual(segment, new Uint8Array(bytes.subarray(offset, offset + mebibyte)));

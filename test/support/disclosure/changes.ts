@@ -70,9 +70,9 @@ function flipBit(bytes: Bytes, offset: number, bit: number): Bytes {
 
 /** Replaces one character by another one of the same kind. */
 function changeCharacter(text: string, { one, two }: Choices): string {
-  const alphabet = '0123456789abcdef';
+  const digits = '0123456789abcdef'.split('');
   const at = one % text.length;
-  const rest = [...alphabet].filter((digit) => digit !== text[at]);
+  const rest = digits.filter((digit) => digit !== text[at]);
   return text.slice(0, at) + (rest[two % rest.length] ?? '') + text.slice(at + 1);
 }
 
