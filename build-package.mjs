@@ -1,10 +1,10 @@
 /**
  * Builds the package in the current folder for `npm pack`: writes JavaScript and type declarations
- * to `dist`, because Node does not run TypeScript files in node_modules. With --clean, only removes
- * `dist`.
+ * to `dist`, because Node does not run TypeScript files in node_modules, and copies shell scripts.
+ * With --clean, only removes `dist`.
  */
 import { spawnSync } from 'node:child_process';
-import { copyFileSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { copyFileSync, globSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 
@@ -17,6 +17,8 @@ function build() {
   for (const name of readdirSync('dist', { recursive: true })) {
     if (name.endsWith('.js')) renamePrograms(join('dist', name));
   }
+  const scripts = globSync('**/*.sh', { exclude: ['dist/**', 'node_modules/**'] });
+  for (const script of scripts) copyFileSync(script, join('dist', script));
   copyFileSync(fileURLToPath(new URL('LICENSE', import.meta.url)), 'dist/LICENSE');
 }
 

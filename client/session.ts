@@ -13,9 +13,10 @@ import { deleteDocument } from './documents/acts/delete-document.ts';
 import { createDocuments, type Document, type Documents } from './documents/documents.ts';
 import { storeDocument, type StoreDocumentOptions } from './documents/store-document.ts';
 import type { Bytes } from './bytes/bytes.ts';
+import { disclose, type Disclosure, type DisclosureOptions } from './disclosure/disclose.ts';
 import { ClientError } from './errors/client-error.ts';
 import { VaultError } from './errors/vault-error.ts';
-import type { CreateFileHash } from './files/hash.ts';
+import type { CreateHash } from './crypto/hash.ts';
 import type { Http } from './http/http.ts';
 import { createIdentities } from './identity/identities.ts';
 import type { RetryPolicy } from './http/retry.ts';
@@ -75,6 +76,11 @@ export interface VaultSession extends Sharing, BlockedSenders {
   /** Deletes a document, and states so; see `deleteDocument`. */
   deleteDocument(id: string): Promise<void>;
   /**
+   * Makes what the user hands over to show what a sealed version is, whole or by segments; see
+   * `disclose`.
+   */
+  disclose(id: string, options?: DisclosureOptions): Promise<Disclosure>;
+  /**
    * Lists the restores of the vault from a backup that it has sealed, newest first, so that the
    * user can tell one from a lie before they accept an older state.
    */
@@ -128,7 +134,7 @@ export function createSession({
   deviceId,
   trustedKeys,
   memoryStore,
-  createFileHash,
+  createHash,
   now,
 }: {
   /** Sends requests with the session's access token. */
@@ -141,7 +147,7 @@ export function createSession({
   readonly trustedKeys: TrustedKeys;
   /** Undefined for a memory that lasts as long as the session. */
   readonly memoryStore: MemoryStore | undefined;
-  readonly createFileHash: CreateFileHash;
+  readonly createHash: CreateHash;
   readonly now: () => Date;
 }): VaultSession {
   const sessions = createLoginSessions({ http, tokens });
@@ -190,9 +196,8 @@ export function createSession({
     memory,
     proofs,
     envelopes,
-    uploadFile: (options) => uploadFile({ uploads, createFileHash }, options),
-    storeDocument: (options) =>
-      storeDocument({ uploads, documents, memory, createFileHash }, options),
+    uploadFile: (options) => uploadFile({ uploads, createHash }, options),
+    storeDocument: (options) => storeDocument({ uploads, documents, memory, createHash }, options),
     async certifyDocument(id, options) {
       const owned = { id, ...(await openMasterKeys()) };
       const dependencies = { documents, memory, author, proofs, trustedKeys };
@@ -201,6 +206,10 @@ export function createSession({
     async deleteDocument(id) {
       const owned = { id, ...(await openMasterKeys()) };
       await deleteDocument({ documents, memory, author }, owned);
+    },
+    async disclose(id, options) {
+      const owned = { id, ...(await openMasterKeys()) };
+      return disclose({ http, documents, memory, trustedKeys, createHash }, owned, options);
     },
     listRestores: () => listRestores({ proofs, trustedKeys, memory }),
     syncEvents: (options) => syncEvents({ http, retry }, options),

@@ -1,5 +1,5 @@
 import { createAccounts, type Accounts, type LoginOptions } from './accounts/accounts.ts';
-import { createFileHash, type CreateFileHash } from './files/hash.ts';
+import { createWasmHash, type CreateHash } from './crypto/hash.ts';
 import { createHttp } from './http/http.ts';
 import type { AuditKey } from './proofs/audit-key.ts';
 import type { MemoryStore } from './memory/storage/memory-store.ts';
@@ -23,10 +23,10 @@ export interface VaultClientOptions {
   /** The default is `defaultRetry`. */
   readonly retry?: RetryPolicy;
   /**
-   * Creates SHA3-256 hashes of files. The default runs in WebAssembly; `client/node/file-hash.ts`
-   * is faster in Node.
+   * Creates SHA3-256 and SHA-256 hashes of files. The default runs in WebAssembly;
+   * `client/node/hash.ts` is faster in Node.
    */
-  readonly createFileHash?: CreateFileHash;
+  readonly createHash?: CreateHash;
   /**
    * Fingerprints of the vault's first audit keys, whole or their first 32 hex digits, which you
    * compared with published ones. By default, the first keys that the vault shows are trusted for
@@ -99,7 +99,7 @@ export function createVaultClient(options: VaultClientOptions): VaultClient {
       deviceId: credentials.deviceId,
       trustedKeys,
       memoryStore: memory,
-      createFileHash: options.createFileHash ?? createFileHash,
+      createHash: options.createHash ?? createWasmHash,
       now,
     });
   }

@@ -42,6 +42,8 @@ const soaks: Record<string, Soak> = {
   },
   /** Makes 10 000 mixtures. */
   rollbacks: { file: 'rollbacks/rollbacks.labtest.ts', environment: { ROUNDS: '10' } },
+  /** Makes 10 000 changes. */
+  disclosure: { file: 'disclosure/disclosure.labtest.ts', environment: { ROUNDS: '10' } },
   purge: { file: 'purge/purge.labtest.ts', environment: { ROUNDS: '30' } },
   reencryption: {
     file: 'reencryption/reencryption.labtest.ts',

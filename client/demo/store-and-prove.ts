@@ -2,7 +2,7 @@ import { readdir } from 'node:fs/promises';
 import { basename, join } from 'node:path';
 import { decodeBase64 } from '../bytes/base64.ts';
 import { defaultRetry } from '../http/retry.ts';
-import { createNodeFileHash } from '../node/file-hash.ts';
+import { createNodeHash } from '../node/hash.ts';
 import { keyFingerprint } from '../proofs/verify-proof.ts';
 import { createVaultClient, type VaultClient } from '../vault.ts';
 import { createAccount, openAccount, type OpenAccount } from './steps/account.ts';
@@ -42,7 +42,7 @@ export async function storeAndProve(options: StoreAndProveOptions): Promise<void
   await using source = await openEvidence(file);
   if (out !== undefined) await requireEmpty(out);
   await requireOpenssl();
-  const client = createVaultClient({ baseUrl, createFileHash: createNodeFileHash });
+  const client = createVaultClient({ baseUrl, createHash: createNodeHash });
   const trustedKeys = await fetchTrustedKeys(baseUrl);
   say(`storing ${basename(file)}, ${formatBytes(source.size)}, in the vault at ${baseUrl}`);
 

@@ -1,3 +1,4 @@
+import { commitmentOf } from '../content/commitment.ts';
 import { ClientError } from '../errors/client-error.ts';
 import { hasCode } from '../errors/vault-error.ts';
 import { wrapEarlierKey } from '../keys/document-key.ts';
@@ -67,7 +68,7 @@ export async function addVersion(
   dependencies: AddVersionDependencies,
   { id, earlierKeys, name, mediaType, ...options }: AddVersionOptions,
 ): Promise<AddedVersion> {
-  const { source, masterKey, resume = noResume } = options;
+  const { masterKey, resume = noResume } = options;
   const owned = { id, masterKey, earlierKeys };
   const generation = await dependencies.memory.generationOf(masterKey);
   const before = await openDocument(dependencies, owned);
@@ -76,7 +77,6 @@ export async function addVersion(
     name: name ?? metadata.name,
     mediaType: mediaType ?? metadata.mediaType,
     keywords: metadata.keywords,
-    size: source.size,
   });
   assertDescription(description(before.metadata));
   const version = before.version + 1;
@@ -98,7 +98,12 @@ export async function addVersion(
         previous: hashMetadata(document.encryptedMetadata),
         keyGeneration: generation,
       },
-      { ...description(metadata), fileHash: file.fileHash },
+      {
+        ...description(metadata),
+        size: file.size,
+        fileHash: file.fileHash,
+        content: file.content,
+      },
     );
   try {
     const added = await addOrFind(dependencies, owned, { file, before, makeMetadata });
@@ -144,7 +149,8 @@ async function addOrFind(
     const { storagePath, documentId, version, fileHash } = file;
     try {
       const encryptedMetadata = await makeMetadata(current);
-      const request = { encryptedMetadata, storagePath };
+      const contentCommitment = await commitmentOf(file);
+      const request = { encryptedMetadata, storagePath, contentCommitment };
       const added = await documents.addVersion(documentId, request, current.etag);
       await memory.madeDocument(documentId, stateOf({ version, change: 0 }, encryptedMetadata));
       return added;

@@ -52,6 +52,8 @@ export interface NewDocument extends Required<NewMetadata> {
   readonly id: string;
   /** Storage path from `uploadFile`. */
   readonly storagePath: string;
+  /** From `commitmentOf`, 64 hex digits; the seal of the first version carries it. */
+  readonly contentCommitment?: string;
 }
 
 /**

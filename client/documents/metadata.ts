@@ -14,6 +14,7 @@ import {
   type ReadingKey,
   type VersionName,
 } from '../keys/document-key.ts';
+import { Content } from '../content/content.ts';
 import { FileHash } from './fields.ts';
 import {
   decodeMetadata,
@@ -38,6 +39,8 @@ export const Metadata = z.object({
   keywords: z.array(z.string()),
   /** SHA3-256 of the encrypted file; it binds the metadata to that file. */
   fileHash: FileHash,
+  /** With it, the owner can show what the file of a sealed version was. */
+  content: Content,
 });
 export type Metadata = z.output<typeof Metadata>;
 

@@ -10,6 +10,7 @@ import {
 import { openWithAny, type MasterKeys } from '../keys/master-keys.ts';
 import type { Memory } from '../memory/memory.ts';
 import type { DocumentState } from '../memory/values/remembered.ts';
+import { commitmentOf } from '../content/commitment.ts';
 import type { StatedVersion } from '../authorship/statement.ts';
 import type { Document, Documents } from './documents.ts';
 import type { MetadataPlace } from './metadata-header.ts';
@@ -37,14 +38,16 @@ export interface OpenDependencies {
 }
 
 /** Returns what an author states of a version that was opened. */
-export function statedVersionOf({
+export async function statedVersionOf({
   documentId,
   version,
   fileHash,
   encryptedMetadata,
-}: OpenedVersion): StatedVersion {
+  metadata,
+}: OpenedVersion): Promise<StatedVersion> {
   const metadataHash = hashMetadata(encryptedMetadata);
-  return { documentId, version, fileHash, metadataHash, contentCommitment: null };
+  const contentCommitment = await commitmentOf(metadata);
+  return { documentId, version, fileHash, metadataHash, contentCommitment };
 }
 
 /** Returns the state of a document by which it is remembered. */

@@ -1,3 +1,4 @@
+import { commitmentOf } from '../content/commitment.ts';
 import { ClientError } from '../errors/client-error.ts';
 import { hasCode } from '../errors/vault-error.ts';
 import { noResume } from '../uploads/resume.ts';
@@ -28,21 +29,26 @@ export async function storeDocument(
   dependencies: UploadDependencies & OpenDependencies,
   { name, mediaType, keywords = [], ...options }: StoreDocumentOptions,
 ): Promise<Document> {
-  const { source, masterKey, resume = noResume } = options;
+  const { masterKey, resume = noResume } = options;
   assertDescription({ name, mediaType });
   const keyGeneration = await dependencies.memory.generationOf(masterKey);
   const keywordDeterministic = await hashKeywords(masterKey, keywords);
   const uploaded = await uploadFile(dependencies, options);
-  const { documentId: id, storagePath, documentKey, fileHash } = uploaded;
-  const described = { name, mediaType, size: source.size, keywords: normalizeKeywords(keywords) };
+  const { documentId: id, storagePath, documentKey, fileHash, size, content } = uploaded;
   const place = { documentId: id, version: 1, change: 0, previous: null, keyGeneration };
   const encryptedMetadata = await encryptMetadata({ masterKey, documentKey }, place, {
-    ...described,
+    name,
+    mediaType,
+    size,
+    keywords: normalizeKeywords(keywords),
     fileHash,
+    content,
   });
+  const contentCommitment = await commitmentOf(uploaded);
   try {
     const request = { id, encryptedMetadata, keywordDeterministic, storagePath };
-    const document = await createOrFind(dependencies.documents, request, fileHash);
+    const committed = { ...request, contentCommitment };
+    const document = await createOrFind(dependencies.documents, committed, fileHash);
     await resume.clear();
     if (document.id !== id) throw new ClientError('document_mismatch');
     if (document.fileHash !== fileHash) throw new ClientError('file_hash_mismatch');

@@ -27,6 +27,8 @@ export interface NewVersion {
   readonly encryptedMetadata: string;
   /** Storage path from `uploadFile`. */
   readonly storagePath: string;
+  /** From `commitmentOf`, 64 hex digits; the seal of the version carries it. */
+  readonly contentCommitment?: string;
 }
 
 /** The versions of a document, each of which is one file. The newest is the current one. */

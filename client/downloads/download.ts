@@ -2,7 +2,7 @@ import type { Bytes } from '../bytes/bytes.ts';
 import { ClientError } from '../errors/client-error.ts';
 import { openDocument, openVersion, type OpenDependencies } from '../documents/open-document.ts';
 import { decryptStream } from '../files/decryption.ts';
-import type { CreateFileHash } from '../files/hash.ts';
+import type { CreateHash } from '../crypto/hash.ts';
 import type { StoredFile } from '../files/stored-file.ts';
 import type { Http } from '../http/http.ts';
 import type { MasterKeys } from '../keys/master-keys.ts';
@@ -11,7 +11,7 @@ import { downloadRange, type FileRange } from './range.ts';
 
 export interface DownloadDependencies {
   readonly http: Http;
-  readonly createFileHash: CreateFileHash;
+  readonly createHash: CreateHash;
 }
 
 export interface DownloadOptions {
@@ -33,7 +33,7 @@ export interface DownloadOptions {
  * signal's reason if it is aborted.
  */
 export async function* downloadFile(
-  { http, createFileHash }: DownloadDependencies,
+  { http, createHash }: DownloadDependencies,
   file: StoredFile,
   { range, signal }: DownloadOptions = {},
 ): AsyncGenerator<Bytes, void, void> {
@@ -41,8 +41,21 @@ export async function* downloadFile(
     yield* downloadRange({ http }, file, range, signal);
     return;
   }
+  yield* decryptStream(file.fileKey, downloadEncrypted({ http, createHash }, file, signal));
+}
+
+/**
+ * Downloads a file as it is stored, and resumes after a broken connection. Only a generator that
+ * ends without an error has verified the hash: discard everything if it throws. Throws
+ * file_hash_mismatch, version_conflict, network_error, and the signal's reason if it is aborted.
+ */
+export function downloadEncrypted(
+  { http, createHash }: DownloadDependencies,
+  file: Omit<StoredFile, 'fileKey'>,
+  signal?: AbortSignal,
+): AsyncGenerator<Bytes, void, void> {
   const encrypted = fetchEncrypted(http, file, { first: 0 }, signal);
-  yield* decryptStream(file.fileKey, compareHash(createFileHash, encrypted, file.fileHash));
+  return compareHash(createHash, encrypted, file.fileHash);
 }
 
 /**
@@ -72,11 +85,11 @@ export async function* downloadDocument(
  * `expected`.
  */
 async function* compareHash(
-  createFileHash: CreateFileHash,
+  createHash: CreateHash,
   pieces: AsyncIterable<Bytes>,
   expected: string,
 ): AsyncGenerator<Bytes, void, void> {
-  const hash = await createFileHash();
+  const hash = await createHash('sha3-256');
   for await (const piece of pieces) {
     hash.update(piece);
     yield piece;

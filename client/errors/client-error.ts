@@ -1,17 +1,20 @@
 /** Errors that the client itself detects; refusals by the server are `VaultError`s. */
 export type ClientErrorCode =
   | 'authentication_failed'
+  | 'content_mismatch'
   | 'device_unreachable'
   | 'devices_changed'
   | 'document_mismatch'
   | 'file_hash_mismatch'
   | 'file_too_large'
+  | 'folder_not_empty'
   | 'invalid_device_info'
   | 'invalid_envelope'
   | 'invalid_file'
   | 'invalid_keyring'
   | 'invalid_leaf'
   | 'invalid_metadata'
+  | 'invalid_opening'
   | 'invalid_public_value'
   | 'invalid_response'
   | 'invalid_share'
@@ -23,6 +26,7 @@ export type ClientErrorCode =
   | 'master_key_outdated'
   | 'metadata_mismatch'
   | 'network_error'
+  | 'not_sealed'
   | 'object_unlisted'
   | 'recipient_key_changed'
   | 'recipient_refused'
@@ -58,18 +62,21 @@ export type ClientErrorCode =
 
 const messages: Record<ClientErrorCode, string> = {
   authentication_failed: 'The encrypted file was changed, reordered or truncated.',
+  content_mismatch: 'The decrypted file is not the one that its metadata describes.',
   device_unreachable:
     'The rekey would revoke the device of this login session: log in without a device first.',
   devices_changed: 'Devices were added or revoked since you reviewed them: prepare a new rekey.',
   document_mismatch: 'The vault sent another document than the one that was asked for.',
   file_hash_mismatch: 'The file in the vault differs from the file that was stored: do not use it.',
   file_too_large: 'The file is larger than the vault accepts.',
+  folder_not_empty: 'The folder is not empty: name a new or an empty one.',
   invalid_device_info: 'The device description cannot be decrypted: wrong key or damaged data.',
   invalid_envelope: 'The key envelope cannot be decrypted: wrong password or damaged envelope.',
   invalid_file: 'This is not an encrypted file of the vault, or its format version is unknown.',
   invalid_keyring: 'The keyring cannot be decrypted: wrong key or damaged data.',
   invalid_leaf: 'A field of the object cannot be decrypted: it was moved, forged or damaged.',
   invalid_metadata: 'The metadata cannot be decrypted: wrong key or damaged data.',
+  invalid_opening: 'This is no opening of a content commitment, or its format version is unknown.',
   invalid_public_value: 'The server sent a public value that SRP forbids.',
   invalid_response: 'The server sent a response that the client cannot read.',
   invalid_share: 'The share cannot be decrypted: it was made for another key, or it is damaged.',
@@ -84,6 +91,7 @@ const messages: Record<ClientErrorCode, string> = {
   metadata_mismatch:
     'The metadata describes another file: it belongs to another version or another document.',
   network_error: 'The server could not be reached: check the connection and try again.',
+  not_sealed: 'This version is not sealed, or its seal is not signed yet: certify it first.',
   recipient_key_changed:
     'The recipient has other keys than expected: compare fingerprints before you share.',
   recipient_refused: 'The fingerprint of the recipient was not confirmed, so nothing was shared.',

@@ -2,7 +2,7 @@ import { createAccounts, type Credentials } from '../accounts/accounts.ts';
 import type { Bytes } from '../bytes/bytes.ts';
 import { hasCode, VaultError } from '../errors/vault-error.ts';
 import { blobSource } from '../files/byte-source.ts';
-import { createFileHash } from '../files/hash.ts';
+import { createWasmHash } from '../crypto/hash.ts';
 import { createHttp, type Http } from '../http/http.ts';
 import { defaultRetry } from '../http/retry.ts';
 import { createDeviceKey } from '../keys/device-key.ts';
@@ -56,7 +56,7 @@ export function createVisitors(baseUrl: string) {
       deviceId,
       trustedKeys,
       memoryStore: undefined,
-      createFileHash,
+      createHash: createWasmHash,
       now,
     });
     return { session, tokens };

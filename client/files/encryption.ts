@@ -13,11 +13,13 @@ import { chunkRange, countSegments } from './layout.ts';
  * to resume an upload, MUST NOT send a segment unless it equals the segment that was sent with the
  * same index before. Throws wrong_key if the header belongs to another file key, source_changed
  * if the source has become shorter.
+ * @param onPlaintext is called with each chunk while it is encrypted, and waited for.
  */
 export async function* encryptFile(
   fileKey: Bytes,
   header: FileHeader,
   source: ByteSource,
+  onPlaintext: (plaintext: Bytes) => Promise<void> = async () => {},
 ): AsyncGenerator<Bytes, void, void> {
   await verifyCommitment(fileKey, header);
   const cipher = await createChunkCipher(fileKey, header);
@@ -26,7 +28,10 @@ export async function* encryptFile(
     const { offset, length } = chunkRange(index, source.size, header.segmentSize);
     const plaintext = await source.read(offset, length);
     if (plaintext.length !== length) throw new ClientError('source_changed');
-    const chunk = await cipher.encrypt({ index, isLast: index === segments - 1 }, plaintext);
+    const [chunk] = await Promise.all([
+      cipher.encrypt({ index, isLast: index === segments - 1 }, plaintext),
+      onPlaintext(plaintext),
+    ]);
     yield index === 0 ? concatBytes(header.encoded, chunk) : chunk;
   }
 }

@@ -8,17 +8,24 @@ const SealedEntry = z.object({
   action: z.literal('document.sealed'),
   outcome: z.literal('success'),
   resource: z.object({ type: z.literal('document'), id: z.string() }),
-  data: z.object({ version: z.int(), fileHash: z.string(), metadataHash: z.string() }),
+  data: z.object({
+    version: z.int(),
+    fileHash: z.string(),
+    metadataHash: z.string(),
+    contentCommitment: z.string().optional(),
+  }),
 });
 
-/** The version of a document that a seal must be of. */
+/** The version of a document that a seal must be of; all hashes have 64 hex digits. */
 export interface SealedVersion {
   readonly documentId: string;
   readonly version: number;
-  /** SHA3-256 of the encrypted file, 64 hex digits. */
+  /** SHA3-256 of the encrypted file. */
   readonly fileHash: string;
-  /** SHA3-256 of the bytes that `encryptedMetadata` encodes, 64 hex digits. */
+  /** SHA3-256 of the bytes that `encryptedMetadata` encodes. */
   readonly metadataHash: string;
+  /** The commitment to the file before it was encrypted, as `commitmentOf` computes it. */
+  readonly contentCommitment: string | null;
 }
 
 /** Why a valid audit proof is not the seal of a version: what its entry says of another thing. */
@@ -30,7 +37,8 @@ export type SealDefect =
   | 'other_document'
   | 'other_version'
   | 'other_file'
-  | 'other_metadata';
+  | 'other_metadata'
+  | 'other_commitment';
 
 /**
  * Returns why a proof is not a valid seal of this version; undefined if it is one. Verifies the
@@ -49,7 +57,9 @@ export function findSealDefect(
   if (resource.id !== sealed.documentId) return 'other_document';
   if (data.version !== sealed.version) return 'other_version';
   if (data.fileHash !== sealed.fileHash) return 'other_file';
-  return data.metadataHash === sealed.metadataHash ? undefined : 'other_metadata';
+  if (data.metadataHash !== sealed.metadataHash) return 'other_metadata';
+  const contentCommitment = data.contentCommitment ?? null;
+  return contentCommitment === sealed.contentCommitment ? undefined : 'other_commitment';
 }
 
 /**

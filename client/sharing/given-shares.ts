@@ -197,7 +197,7 @@ export function createGivenShares({
       await confirmRecipient(memory, known, { names, fingerprint, metadata });
       const share = async ({ opened, shared }: typeof first) => {
         const seal = version === undefined ? sealingDocument(opened) : sealingVersion(shared);
-        const stated = statedVersionOf(shared);
+        const stated = await statedVersionOf(shared);
         return send(recipient, { stated, seal, version, expiresAt: expiresAt?.toISOString() });
       };
       return { ...(await withPresent(openShared, share, first)), fingerprint };
@@ -206,7 +206,7 @@ export function createGivenShares({
     async renewShares(documentId) {
       const opened = await open(documentId);
       const seal = sealingDocument(opened);
-      const stated = statedVersionOf(opened);
+      const stated = await statedVersionOf(opened);
       const renewed: Share[] = [];
       const unconfirmed: Share[] = [];
       // The list is read before it changes.
@@ -230,7 +230,7 @@ export function createGivenShares({
       const path = `${documentPath(documentId)}/shares/${encodeURIComponent(shareId)}`;
       const end = (json?: SignedStatement) => http.send({ method: 'DELETE', path, json });
       try {
-        const stated = statedVersionOf(await open(documentId));
+        const stated = await statedVersionOf(await open(documentId));
         await end(await author.state({ action: 'document.unshared', ...stated, shareId }));
       } catch (error) {
         // The access ends in any case, also if nothing can be stated of the document.

@@ -1,9 +1,11 @@
 import { bytesToHex } from '@noble/hashes/utils.js';
 import type { Bytes } from '../bytes/bytes.ts';
+import { createContentHasher } from '../content/content-hasher.ts';
+import type { SizedContent } from '../content/content.ts';
+import type { CreateHash } from '../crypto/hash.ts';
 import { ClientError } from '../errors/client-error.ts';
 import type { ByteSource } from '../files/byte-source.ts';
 import { encryptFile } from '../files/encryption.ts';
-import type { CreateFileHash } from '../files/hash.ts';
 import { encryptedSize } from '../files/layout.ts';
 import { createTaskPool } from '../async/task-pool.ts';
 import { joinParts } from './parts.ts';
@@ -15,7 +17,7 @@ const defaultConcurrency = 4;
 
 export interface UploadDependencies {
   readonly uploads: Uploads;
-  readonly createFileHash: CreateFileHash;
+  readonly createHash: CreateHash;
 }
 
 export interface UploadOptions {
@@ -46,19 +48,26 @@ export interface UploadOptions {
   readonly signal?: AbortSignal;
 }
 
+/** The hashes of a file, computed over its bytes while they were encrypted and sent. */
+export interface SentFile extends SizedContent {
+  /** SHA3-256 of all encrypted bytes, 64 hex digits. */
+  readonly fileHash: string;
+}
+
 /**
- * Encrypts all parts. Records and sends the parts that the vault lacks, and compares all other
- * parts with their records. Resolves with the SHA3-256 of all parts, 64 hex digits. Throws
- * source_changed if a part encrypts to other bytes than recorded; such a part is not sent.
+ * Encrypts all parts, and hashes the plaintext in the same pass. Records and sends the parts that
+ * the vault lacks, and compares all other parts with their records. Throws source_changed if a part
+ * encrypts to other bytes than recorded; such a part is not sent.
  */
 export async function sendParts(
-  { uploads, createFileHash }: UploadDependencies,
+  { uploads, createHash }: UploadDependencies,
   { source, concurrency = defaultConcurrency, resume = noResume, ...options }: UploadOptions,
   { start, sessionId, digests, sent, fileKey, header }: RunningUpload,
-): Promise<string> {
+): Promise<SentFile> {
   const { partSize } = start;
   const totalBytes = encryptedSize(source.size, header.segmentSize);
-  const hash = await createFileHash();
+  const hash = await createHash('sha3-256');
+  const content = await createContentHasher({ createHash });
   const pool = createTaskPool(concurrency);
   const failure = new AbortController();
   const signal =
@@ -73,7 +82,7 @@ export async function sendParts(
   };
 
   let number = 0;
-  const segments = encryptFile(fileKey, header, source);
+  const segments = encryptFile(fileKey, header, source, (bytes) => content.update(bytes));
   try {
     for await (const bytes of joinParts(segments, { partSize, totalSize: totalBytes })) {
       signal.throwIfAborted();
@@ -99,7 +108,7 @@ export async function sendParts(
       });
     }
     await pool.finish();
-    return hash.digest();
+    return { fileHash: hash.digest(), ...(await content.finish()) };
   } catch (error) {
     failure.abort(error);
     throw error;

@@ -3,19 +3,22 @@ import type { VersionName } from '../keys/document-key.ts';
 import { hasCode, VaultError } from '../errors/vault-error.ts';
 import { noResume, replayRecords } from './resume.ts';
 import { isResumable, isStale, openSavedUpload, type RunningUpload } from './saved-upload.ts';
-import { sendParts, type UploadDependencies, type UploadOptions } from './send-parts.ts';
+import {
+  sendParts,
+  type SentFile,
+  type UploadDependencies,
+  type UploadOptions,
+} from './send-parts.ts';
 import { abandonUpload, beginUpload, giveUpUpload, withSession } from './session.ts';
 import type { Uploads } from './uploads.ts';
 
 const maxCompletions = 3;
 
-export interface UploadedFile extends VersionName {
+export interface UploadedFile extends VersionName, SentFile {
   /** Path under which the vault stores the file, for `Documents.create` and `addVersion`. */
   readonly storagePath: string;
   /** The key of the document, 32 bytes. */
   readonly documentKey: Bytes;
-  /** SHA3-256 of the encrypted bytes that were sent, 64 hex digits. */
-  readonly fileHash: string;
 }
 
 /**
@@ -67,8 +70,8 @@ async function sendFile(
   const { resume = noResume, signal } = options;
   const { documentKey, sessionId, start } = upload;
   const { documentId, version } = start;
-  const fileHash = await sendParts(dependencies, options, upload);
-  const file = { documentId, version, documentKey, fileHash };
+  const sent = await sendParts(dependencies, options, upload);
+  const file = { documentId, version, documentKey, ...sent };
   if (upload.storagePath !== undefined) return { ...file, storagePath: upload.storagePath };
   for (let attempt = 1; ; attempt += 1) {
     try {
@@ -79,8 +82,8 @@ async function sendFile(
       const lost = lostParts(error);
       if (lost.size === 0 || attempt === maxCompletions) throw error;
       const numbers = Array.from({ length: start.totalParts }, (_, index) => index + 1);
-      const sent = new Set(numbers.filter((number) => !lost.has(number)));
-      await sendParts(dependencies, options, { ...upload, sent });
+      const kept = new Set(numbers.filter((number) => !lost.has(number)));
+      await sendParts(dependencies, options, { ...upload, sent: kept });
     }
   }
 }

@@ -7,7 +7,7 @@ import { databaseUrls } from '../../app/dev/postgres/database.ts';
 import { until } from '../../app/dev/processes/until.ts';
 import { defaultRetry, type RetryPolicy } from '../../client/http/retry.ts';
 import { createDeviceKey } from '../../client/keys/device-key.ts';
-import { createNodeFileHash } from '../../client/node/file-hash.ts';
+import { createNodeHash } from '../../client/node/hash.ts';
 import { createInMemoryStore } from '../../client/sync/stores/in-memory-store.ts';
 import { createVaultClient } from '../../client/vault.ts';
 import { createAnsweredActions } from '../faults/audit/answered-actions.ts';
@@ -81,7 +81,7 @@ test.serial('what one device writes at one replica, another reads at the other',
   await session.devices.add({ ...laptop, name: 'Laptop', platform: 'Linux' });
   const [here = '', there = ''] = vault.baseUrls;
   const open = async (baseUrl: string, deviceId: string) => {
-    const client = createVaultClient({ baseUrl, createFileHash: createNodeFileHash, retry });
+    const client = createVaultClient({ baseUrl, createHash: createNodeHash, retry });
     const store = createInMemoryStore();
     const onDevice = await client.login({ ...account, deviceId });
     return onDevice.sync({ masterKey, deviceId, schemaVersion: 1, store });

@@ -7,7 +7,7 @@ import { openVersionOf } from '../../client/documents/open-document.ts';
 import { downloadFile } from '../../client/downloads/download.ts';
 import { blobSource } from '../../client/files/byte-source.ts';
 import { IdentityError } from '../../client/identity/identity-error.ts';
-import { createNodeFileHash } from '../../client/node/file-hash.ts';
+import { createNodeHash } from '../../client/node/hash.ts';
 import { collect } from '../support/client/collect.ts';
 import { toolsOf } from '../support/client/stored.ts';
 import { connect, createUser } from '../support/client/user.ts';
@@ -53,7 +53,7 @@ test('a shared document opens for its recipient with the owner’s key', async (
   });
   t.like(await findReceived(share.id), { metadata: opened.metadata });
   const { http } = recipient.session;
-  const bytes = await collect(downloadFile({ http, createFileHash: createNodeFileHash }, opened));
+  const bytes = await collect(downloadFile({ http, createHash: createNodeHash }, opened));
   t.is(new TextDecoder().decode(bytes), `what was agreed, number ${stored}`);
 });
 

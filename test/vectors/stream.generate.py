@@ -20,6 +20,7 @@ DOCUMENT_ID = "01890a5d-ab72-7c08-9d4e-1e8f6b2a9c35"
 VERSION = 2
 CHANGE = 1
 KEY_GENERATION = 3
+CONTENT_SEED = sha256(b"content seed").digest()
 EARLIER_DOCUMENT_KEY = sha256(b"earlier document key").digest()
 PREVIOUS = sha3_256(b"the metadata of version 1").digest()
 
@@ -67,18 +68,30 @@ def file_vector(name: str, size: int, segment_size: int) -> dict:
     }
 
 
+def content_of(plaintext: bytes) -> dict:
+    """Returns the content of a plaintext of one segment."""
+    salt = derive(CONTENT_SEED, "Service_Content_Segment_Salt_v1:0")
+    return {
+        "seed": CONTENT_SEED.hex(),
+        "root": sha256(b"\x00" + salt + plaintext).hexdigest(),
+        "sha256": sha256(plaintext).hexdigest(),
+    }
+
+
 def metadata_vector() -> dict:
     earlier_wrap = derive(DOCUMENT_KEY, "Service_Earlier_Document_Key_v1", DOCUMENT_ID.encode())
     earlier_key = b64encode(aes_key_wrap(earlier_wrap, EARLIER_DOCUMENT_KEY)).decode()
+    file = file_vector("one chunk", 28, 128)
     metadata = {
         "name": "Vertrag über Nüsse.pdf",
         "mediaType": "application/pdf",
         "size": 28,
-        "fileHash": file_vector("one chunk", 28, 128)["fileHash"],
+        "fileHash": file["fileHash"],
         "keywords": ["größe abc", "nüsse"],
+        "content": content_of(bytes.fromhex(file["plaintext"])),
     }
-    content = {**metadata, "earlierKey": earlier_key}
-    text = json.dumps(content, ensure_ascii=False, separators=(",", ":")).encode()
+    members = {**metadata, "earlierKey": earlier_key}
+    text = json.dumps(members, ensure_ascii=False, separators=(",", ":")).encode()
     padded = text + b" " * (-len(text) % 256)
     numbers = VERSION.to_bytes(4, "big") + CHANGE.to_bytes(4, "big")
     header = b"\x03" + UUID(DOCUMENT_ID).bytes + numbers + PREVIOUS + KEY_GENERATION.to_bytes(4, "big")

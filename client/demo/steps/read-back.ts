@@ -1,7 +1,7 @@
 import { openDocument } from '../../documents/open-document.ts';
 import { searchDocuments } from '../../documents/search-documents.ts';
 import { downloadFile } from '../../downloads/download.ts';
-import { createNodeFileHash } from '../../node/file-hash.ts';
+import { createNodeHash } from '../../node/hash.ts';
 import type { VaultClient } from '../../vault.ts';
 import { openAccount, type OpenAccount } from './account.ts';
 import { DemoError } from '../terminal/demo-error.ts';
@@ -34,7 +34,7 @@ export async function readBack(
   const file = await openDocument(session, { id: document.id, masterKey });
   const { name, size } = file.metadata;
   say(`it decrypts the metadata: ${name}, ${formatBytes(size)}`);
-  const tools = { http: session.http, createFileHash: createNodeFileHash };
+  const tools = { http: session.http, createHash: createNodeHash };
   await requireSame(downloadFile(tools, file), source);
   say('and downloads and decrypts the file: the bytes and the SHA3-256 are the same');
 }

@@ -3,7 +3,7 @@ import { downloadFile } from '../../downloads/download.ts';
 import type { ByteSource } from '../../files/byte-source.ts';
 import type { StoredFile } from '../../files/stored-file.ts';
 import type { OpenedShare } from '../../sharing/received.ts';
-import { createNodeFileHash } from '../../node/file-hash.ts';
+import { createNodeHash } from '../../node/hash.ts';
 import type { VaultSession } from '../../session.ts';
 import { VaultError } from '../../errors/vault-error.ts';
 import type { VaultClient } from '../../vault.ts';
@@ -58,7 +58,7 @@ async function requireVersions(
   opened: OpenedShare,
   versions: readonly ByteSource[],
 ): Promise<void> {
-  const tools = { http, createFileHash: createNodeFileHash };
+  const tools = { http, createHash: createNodeHash };
   let count = 0;
   for await (const { version } of documents.versions(opened.documentId)) {
     const source = versions[version - 1];
@@ -73,7 +73,7 @@ async function requireVersions(
 async function requireNothing(session: VaultSession, file: StoredFile): Promise<void> {
   const names = await listNames(session);
   if (names.length > 0) throw new DemoError('the second account still lists the document');
-  const tools = { http: session.http, createFileHash: createNodeFileHash };
+  const tools = { http: session.http, createHash: createNodeHash };
   try {
     await downloadFile(tools, file).next();
   } catch (error) {

@@ -1,7 +1,7 @@
 import { utf8ToBytes } from '@noble/hashes/utils.js';
 import { addVersion } from '../../documents/add-version.ts';
 import { blobSource, type ByteSource } from '../../files/byte-source.ts';
-import { createNodeFileHash } from '../../node/file-hash.ts';
+import { createNodeHash } from '../../node/hash.ts';
 import { verifyProof } from '../../proofs/verify-proof.ts';
 import type { OpenAccount } from './account.ts';
 import { DemoError } from '../terminal/demo-error.ts';
@@ -22,7 +22,7 @@ export async function addSecondVersion(
   }: StoredEvidence & { readonly trustedKeys: readonly string[] },
 ): Promise<ByteSource> {
   const source = blobSource(new Blob([utf8ToBytes(`A second version of ${name}.\n`)]));
-  const tools = { ...session, createFileHash: createNodeFileHash };
+  const tools = { ...session, createHash: createNodeHash };
   const { version } = await addVersion(tools, { id, masterKey, source });
   const { proof } = await session.certifyDocument(id);
   readSealedEntry(proof.entryCanonical, await session.documents.get(id));

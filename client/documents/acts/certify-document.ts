@@ -6,7 +6,6 @@ import type { AuditProof } from '../../proofs/proof-format.ts';
 import type { Proofs } from '../../proofs/proofs.ts';
 import { findSealDefect, readSealedVersion, SealError } from '../../proofs/seal.ts';
 import type { KeyTrust, TrustedKeys } from '../../proofs/trusted-keys.ts';
-import { hashMetadata } from '../metadata.ts';
 import {
   openDocument,
   openVersionOf,
@@ -64,9 +63,8 @@ export async function certifyDocument(
   const requested = await requestSeal(dependencies, owned);
   const { proof } = requested;
   const sealed = await openSealed(dependencies, owned, requested);
-  const metadataHash = hashMetadata(sealed.encryptedMetadata);
   const keys = await trustedKeys.find(proof, dependencies.memory);
-  const defect = findSealDefect({ ...sealed, metadataHash }, proof, keys);
+  const defect = findSealDefect(await statedVersionOf(sealed), proof, keys);
   if (defect !== undefined) throw new SealError(proof, defect);
   const author = await findAuthor(dependencies, proof, options);
   return { version: sealed.version, proof, keyTrust: trustedKeys.trust, author };
@@ -82,7 +80,7 @@ function requestSeal(dependencies: CertifyDependencies, owned: Owned): Promise<R
   const { author, documents, proofs } = dependencies;
   const open = () => openDocument(dependencies, owned);
   return withPresent(open, async (before) => {
-    const act = { action: 'document.sealed', ...statedVersionOf(before) } as const;
+    const act = { action: 'document.sealed', ...(await statedVersionOf(before)) } as const;
     const statement = await author.state(act);
     try {
       return { before, proof: (await documents.certify(before.documentId, statement)).proof };

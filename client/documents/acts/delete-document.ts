@@ -18,7 +18,7 @@ export async function deleteDocument(
   const { documents } = dependencies;
   const open = () => openDocument(dependencies, owned);
   await withPresent(open, async (opened) => {
-    const act = { action: 'document.deleted', ...statedVersionOf(opened) } as const;
+    const act = { action: 'document.deleted', ...(await statedVersionOf(opened)) } as const;
     await documents.delete(opened.documentId, await author.state(act));
   });
 }

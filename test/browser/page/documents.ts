@@ -5,7 +5,7 @@ import { openDocument } from '../../../client/documents/open-document.ts';
 import { searchDocuments } from '../../../client/documents/search-documents.ts';
 import { downloadFile } from '../../../client/downloads/download.ts';
 import { blobSource } from '../../../client/files/byte-source.ts';
-import { createFileHash } from '../../../client/files/hash.ts';
+import { createWasmHash } from '../../../client/crypto/hash.ts';
 import type { StoredFile } from '../../../client/files/stored-file.ts';
 import { verifyProof } from '../../../client/proofs/verify-proof.ts';
 import { present } from './account.ts';
@@ -80,7 +80,8 @@ async function readFile(
 ): Promise<{ readonly size: number; readonly sha256: string }> {
   const { http } = present().session;
   const pieces: Bytes[] = [];
-  for await (const piece of downloadFile({ http, createFileHash }, file)) pieces.push(piece);
+  for await (const piece of downloadFile({ http, createHash: createWasmHash }, file))
+    pieces.push(piece);
   const bytes = await new Blob(pieces).arrayBuffer();
   const digest = await crypto.subtle.digest('SHA-256', bytes);
   return { size: bytes.byteLength, sha256: bytesToHex(new Uint8Array(digest)) };

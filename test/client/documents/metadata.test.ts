@@ -24,6 +24,7 @@ const metadata = {
   size: 3,
   fileHash: 'ab'.repeat(32),
   keywords: ['nüsse'],
+  content: { seed: '01'.repeat(32), root: '02'.repeat(32), sha256: '03'.repeat(32) },
 };
 
 test('metadata of the test vectors opens', async (t) => {
@@ -114,6 +115,16 @@ test('metadata opens only as what it was encrypted for', async (t) => {
     const refusal = { code: 'invalid_metadata' };
     await t.throwsAsync(decryptMetadata(masterKey, expected, moved), refusal);
     await t.throwsAsync(openMetadata({ documentKey }, expected, moved), refusal);
+  }
+});
+
+test('metadata that could not open the seal is not encrypted', async (t) => {
+  const { seed, ...seedless } = metadata.content;
+  const contents = [undefined, {}, seedless, { ...seedless, seed: `${seed.slice(1)}A` }];
+  for (const content of contents) {
+    const incomplete = { ...metadata, content } as typeof metadata;
+    const expected = { instanceOf: TypeError, message: /content/ };
+    await t.throwsAsync(encryptMetadata(keys, place, incomplete), expected);
   }
 });
 

@@ -5,11 +5,11 @@ import type { Bytes } from '../../../client/bytes/bytes.ts';
 import { type ByteSource, blobSource } from '../../../client/files/byte-source.ts';
 import { decryptStream } from '../../../client/files/decryption.ts';
 import { encryptFile } from '../../../client/files/encryption.ts';
-import { createFileHash } from '../../../client/files/hash.ts';
+import { createWasmHash } from '../../../client/crypto/hash.ts';
 import { createFileHeader, headerBytes, parseFileHeader } from '../../../client/files/header.ts';
 import { encryptedSize } from '../../../client/files/layout.ts';
 import { createDocumentKey } from '../../../client/keys/document-key.ts';
-import { createNodeFileHash } from '../../../client/node/file-hash.ts';
+import { createNodeHash } from '../../../client/node/hash.ts';
 import { collect } from '../../support/client/collect.ts';
 import { streamVectors } from '../../support/client/stream-vectors.ts';
 
@@ -56,8 +56,8 @@ for (const vector of streamVectors.files) {
     const decrypted = decryptStream(key, new Blob([vector.encrypted]).stream());
     t.deepEqual(await collect(decrypted), vector.plaintext);
 
-    for (const create of [createFileHash, createNodeFileHash]) {
-      const hash = await create();
+    for (const create of [createWasmHash, createNodeHash]) {
+      const hash = await create('sha3-256');
       for (const segment of cut(encrypted)) hash.update(segment);
       t.is(hash.digest(), vector.fileHash);
     }

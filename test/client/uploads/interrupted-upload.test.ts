@@ -2,8 +2,12 @@ import { randomBytes } from 'node:crypto';
 import { mkdtemp, readdir, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { hexToBytes } from '@noble/hashes/utils.js';
 import test from 'ava';
 import type { Bytes } from '../../../client/bytes/bytes.ts';
+import { commitmentOf } from '../../../client/content/commitment.ts';
+import { readCommitment } from '../../../client/disclosure/verify-original.ts';
+import { openDocument } from '../../../client/documents/open-document.ts';
 import { blobSource } from '../../../client/files/byte-source.ts';
 import { openResumeFile } from '../../../client/node/resume-file.ts';
 import type { VaultSession } from '../../../client/session.ts';
@@ -12,6 +16,7 @@ import type { UploadOptions } from '../../../client/uploads/send-parts.ts';
 import { sessionDirectory } from '../../support/documents/stored-files.ts';
 import { sharedVault } from '../../support/vault/shared-vault.ts';
 import { pathOf, recordingFetch, storedParts } from '../../support/client/recording-fetch.ts';
+import { hashContent } from '../../support/disclosure/sealed-original.ts';
 import { connect, createUser } from '../../support/client/user.ts';
 
 const vault = sharedVault();
@@ -32,7 +37,7 @@ async function createFixture() {
       source: blobSource(new Blob([bytes])),
       resume: journal,
     });
-  return { sent, session, journal, store };
+  return { sent, session, masterKey, journal, store };
 }
 
 type Fixture = Awaited<ReturnType<typeof createFixture>>;
@@ -58,16 +63,22 @@ async function countDocuments(session: VaultSession): Promise<number> {
   return count;
 }
 
-test('an interrupted upload resumes, and no part is stored twice', async (t) => {
+test('an interrupted upload resumes, stores no part twice, and commits to all of them', async (t) => {
   const fixture = await createFixture();
-  const { sent, session, journal, store } = fixture;
+  const { sent, session, masterKey, journal, store } = fixture;
   const bytes = randomBytes(fileBytes);
   t.true(await interrupt(fixture, bytes));
   const before = storedParts(sent);
   t.true(before.length > 0 && before.length < 3);
 
-  await store(bytes);
+  const document = await store(bytes);
   t.deepEqual(storedParts(sent), [1, 2, 3]);
+  const { metadata } = await openDocument(session, { id: document.id, masterKey });
+  const seed = hexToBytes(metadata.content.seed);
+  const { leaves: _, ...hashed } = await hashContent(bytes, { seed });
+  t.deepEqual({ content: metadata.content, size: metadata.size }, hashed);
+  const { proof } = await session.certifyDocument(document.id);
+  t.is(readCommitment(proof), await commitmentOf(hashed));
   const sessions = sent.filter(({ method, path }) => method === 'POST' && path === '/v1/uploads');
   t.is(sessions.length, 1);
   t.is(await countDocuments(session), 1);

@@ -1,7 +1,7 @@
 import type { ExecutionContext } from 'ava';
 import { Client } from 'pg';
 import { until } from '../../../app/dev/processes/until.ts';
-import { createNodeFileHash } from '../../../client/node/file-hash.ts';
+import { createNodeHash } from '../../../client/node/hash.ts';
 import { verifyProof } from '../../../client/proofs/verify-proof.ts';
 import { createVaultClient } from '../../../client/vault.ts';
 import type { VaultProcesses } from '../../support/processes/vault-processes.ts';
@@ -69,7 +69,7 @@ export async function assertProofsVerify(
   t: ExecutionContext,
   vault: VaultProcesses,
 ): Promise<void> {
-  const client = createVaultClient({ baseUrl: vault.baseUrl, createFileHash: createNodeFileHash });
+  const client = createVaultClient({ baseUrl: vault.baseUrl, createHash: createNodeHash });
   const trustedKeys = (await client.auditKeys())
     .filter(({ purpose }) => purpose === 'audit')
     .map(({ fingerprint }) => fingerprint);

@@ -3,7 +3,7 @@
  * it is logged in.
  */
 import { openFileSource } from '../../../client/node/file-source.ts';
-import { createNodeFileHash } from '../../../client/node/file-hash.ts';
+import { createNodeHash } from '../../../client/node/hash.ts';
 import { openResumeFile } from '../../../client/node/resume-file.ts';
 import { createVaultClient } from '../../../client/vault.ts';
 
@@ -19,7 +19,7 @@ export interface UploadProgramOptions {
 const options = JSON.parse(process.argv[2] ?? '') as UploadProgramOptions;
 const client = createVaultClient({
   baseUrl: options.baseUrl,
-  createFileHash: createNodeFileHash,
+  createHash: createNodeHash,
 });
 const session = await client.login(options);
 const masterKey = await session.envelopes.openMasterKey();

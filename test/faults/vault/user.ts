@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import type { Bytes } from '../../../client/bytes/bytes.ts';
 import type { RetryPolicy } from '../../../client/http/retry.ts';
-import { createNodeFileHash } from '../../../client/node/file-hash.ts';
+import { createNodeHash } from '../../../client/node/hash.ts';
 import type { VaultSession } from '../../../client/session.ts';
 import { createVaultClient } from '../../../client/vault.ts';
 import { untilMail } from '../../support/accounts/mailbox.ts';
@@ -47,5 +47,5 @@ export async function logIn(
 }
 
 function createClient({ baseUrl }: VaultProcesses, options: ClientOptions) {
-  return createVaultClient({ baseUrl, createFileHash: createNodeFileHash, ...options });
+  return createVaultClient({ baseUrl, createHash: createNodeHash, ...options });
 }

@@ -5,7 +5,7 @@ import type { OpenAccount } from '../../../client/demo/steps/account.ts';
 import type { Document } from '../../../client/documents/documents.ts';
 import type { StoreDocumentOptions } from '../../../client/documents/store-document.ts';
 import { blobSource } from '../../../client/files/byte-source.ts';
-import { createNodeFileHash } from '../../../client/node/file-hash.ts';
+import { createNodeHash } from '../../../client/node/hash.ts';
 import type { VaultSession } from '../../../client/session.ts';
 import { createSql } from '../vault/sql.ts';
 import { partFile } from '../documents/stored-files.ts';
@@ -14,7 +14,7 @@ import type { Vault } from '../vault/vault.ts';
 /** Returns what storing files, adding versions and downloading need from a session. */
 export function toolsOf({ http, uploads, documents, memory, renewShares }: VaultSession) {
   const tools = { http, uploads, documents, memory, renewShares };
-  return { ...tools, createFileHash: createNodeFileHash };
+  return { ...tools, createHash: createNodeHash };
 }
 
 export function sourceOf(bytes: Bytes) {

@@ -1,5 +1,5 @@
 import { createAccount, type OpenAccount } from '../../../client/demo/steps/account.ts';
-import { createNodeFileHash } from '../../../client/node/file-hash.ts';
+import { createNodeHash } from '../../../client/node/hash.ts';
 import {
   createVaultClient,
   type VaultClient,
@@ -13,7 +13,7 @@ export function connect(
   fetch = globalThis.fetch,
   options: Partial<VaultClientOptions> = {},
 ): VaultClient {
-  return createVaultClient({ baseUrl, fetch, createFileHash: createNodeFileHash, ...options });
+  return createVaultClient({ baseUrl, fetch, createHash: createNodeHash, ...options });
 }
 
 /** Creates an account with a master key and logs it in. */
