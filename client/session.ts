@@ -209,7 +209,7 @@ export function createSession({
     },
     async disclose(id, options) {
       const owned = { id, ...(await openMasterKeys()) };
-      return disclose({ http, documents, memory, trustedKeys, createHash }, owned, options);
+      return disclose({ http, documents, memory, proofs, trustedKeys, createHash }, owned, options);
     },
     listRestores: () => listRestores({ proofs, trustedKeys, memory }),
     syncEvents: (options) => syncEvents({ http, retry }, options),

@@ -23,7 +23,7 @@ type Entry = z.output<typeof Entry>;
 
 const Authored = z.strictObject({
   statement: z.unknown(),
-  signature: z.string(),
+  signature: z.base64().length(88),
   sharingKey: Key,
 });
 
@@ -63,7 +63,7 @@ export interface AuthorOptions {
    */
   readonly fingerprint?: string | undefined;
   /** Audit proofs of the changes of the author's identity, to follow it from `fingerprint`. */
-  readonly identityChanges?: readonly Recorded[];
+  readonly identityChanges?: readonly Recorded[] | undefined;
 }
 
 /**

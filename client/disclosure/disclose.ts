@@ -16,6 +16,7 @@ import {
 } from '../downloads/download.ts';
 import type { MasterKeys } from '../keys/master-keys.ts';
 import type { AuditProof } from '../proofs/proof-format.ts';
+import type { Proofs } from '../proofs/proofs.ts';
 import { findSealDefect, readSealedVersion, SealError } from '../proofs/seal.ts';
 import type { KeyTrust, TrustedKeys } from '../proofs/trusted-keys.ts';
 import { readDisclosedSegments, type DisclosedSegment } from './disclosed-segments.ts';
@@ -43,6 +44,11 @@ export interface Disclosure {
   readonly proof: AuditProof;
   /** By what the key that signed the proof is trusted. */
   readonly keyTrust: KeyTrust;
+  /**
+   * Audit proofs of the changes of the user's identity, by which others follow it from a
+   * fingerprint that they know to the one that signed the statement in the seal.
+   */
+  readonly identityChanges: readonly AuditProof[];
   readonly opening: Opening;
   /** Downloads the plaintext of the chosen segments; absent if the whole file is disclosed. */
   readonly readSegments?: () => AsyncGenerator<DisclosedSegment, void, void>;
@@ -58,6 +64,7 @@ export interface DisclosedFile {
 }
 
 export interface DiscloseDependencies extends OpenDependencies, DownloadDependencies {
+  readonly proofs: Pick<Proofs, 'identityChanges'>;
   readonly trustedKeys: TrustedKeys;
 }
 
@@ -80,7 +87,12 @@ export async function disclose(
   const current = await openDocument(dependencies, owned);
   const opened = await openVersionOf(dependencies, current, version ?? current.version);
   const { documentId, metadata, fileKey } = opened;
-  const sealed = { documentId, version: opened.version, ...(await findSeal(dependencies, opened)) };
+  const sealed = {
+    documentId,
+    version: opened.version,
+    ...(await findSeal(dependencies, opened)),
+    identityChanges: await dependencies.proofs.identityChanges(),
+  };
   if (segments === undefined) {
     const disclosure = { ...sealed, opening: makeFullOpening(metadata) };
     const readEncrypted = () => downloadEncrypted(dependencies, opened, signal);

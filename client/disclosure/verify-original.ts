@@ -1,6 +1,12 @@
 import { z } from 'zod';
 import { Hex32 } from '../content/content.ts';
 import { createWasmHash, type CreateHash } from '../crypto/hash.ts';
+import {
+  verifyAuthor,
+  type AuthorDefect,
+  type AuthorOptions,
+  type AuthorVerdict,
+} from '../authorship/verify-author.ts';
 import type { ByteSource } from '../files/byte-source.ts';
 import { AuditProof } from '../proofs/proof-format.ts';
 import {
@@ -25,6 +31,9 @@ export type OriginalDefect =
   | 'other_action'
   /** The entry has no content commitment, so that it says nothing of the original. */
   | 'no_commitment'
+  /** A fingerprint of the author was given, and the entry holds no statement. */
+  | 'statement_missing'
+  | AuthorDefect
   | OpeningDefect;
 
 interface ProvenOriginal {
@@ -34,6 +43,8 @@ interface ProvenOriginal {
   readonly documentId: string;
   readonly version: number;
   readonly proven: Proven;
+  /** The author of the seal, as far as the entry shows who that is. */
+  readonly author: Exclude<AuthorVerdict, { readonly standing: 'invalid' }>;
 }
 
 interface OtherOriginal {
@@ -46,7 +57,7 @@ interface OtherOriginal {
 
 export type OriginalVerdict = ProvenOriginal | OtherOriginal;
 
-export interface OriginalOptions extends VerifyOptions {
+export interface OriginalOptions extends VerifyOptions, AuthorOptions {
   readonly proof: unknown;
   /** The parsed JSON of opening.json. */
   readonly opening: unknown;
@@ -61,15 +72,18 @@ export interface OriginalOptions extends VerifyOptions {
 
 /**
  * Verifies without the vault that a file, or chosen segments of it, are what was sealed: the audit
- * proof as `verifyProof` does, that its entry seals a version of a document, that the opening is
- * one of the entry's content commitment, and that the file is what the opening speaks of. Never
- * throws, whatever proof and opening hold; an error of `source` is thrown as it is.
+ * proof as `verifyProof` does, that its entry seals a version of a document, the author's statement
+ * in it as `verifyAuthor` does, that the opening is one of the entry's content commitment, and that
+ * the file is what the opening speaks of. Never throws, whatever proof and opening hold; an error of
+ * `source` is thrown as it is.
  */
 export async function verifyOriginal({
   proof,
   opening,
   source,
   createHash = createWasmHash,
+  fingerprint,
+  identityChanges,
   ...options
 }: OriginalOptions): Promise<OriginalVerdict> {
   const verdict = verifyProof(proof, options);
@@ -80,8 +94,13 @@ export async function verifyOriginal({
   const { resource, data } = entry;
   const commitment = Hex32.safeParse(data.contentCommitment).data;
   if (commitment === undefined) return refuse('no_commitment');
+  const author = verifyAuthor(entry.recorded, { fingerprint, identityChanges });
+  if (author.standing === 'invalid') return refuse(author.reason);
+  if (author.standing === 'vault_word' && fingerprint !== undefined) {
+    return refuse('statement_missing');
+  }
   const opened = await verifyOpening(opening, { commitment, source, createHash });
-  const named = { documentId: resource.id, version: data.version };
+  const named = { documentId: resource.id, version: data.version, author };
   return opened.valid ? { ...opened, proof: verdict, ...named } : { ...opened, proof: verdict };
 }
 
@@ -97,5 +116,6 @@ export function readCommitment(proof: AuditProof): string | undefined {
 function findSealedEntry(proof: unknown) {
   const { data } = AuditProof.safeParse(proof);
   if (data === undefined) return undefined;
-  return SealedEntry.safeParse(JSON.parse(data.entryCanonical)).data;
+  const entry = SealedEntry.safeParse(JSON.parse(data.entryCanonical)).data;
+  return entry === undefined ? undefined : { ...entry, recorded: data };
 }

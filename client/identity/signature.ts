@@ -33,6 +33,7 @@ export function isSignedBy(
   }
 }
 
-function labelled(label: SignatureLabel, message: Bytes): Bytes {
+/** Returns the bytes that a signature of a message of one kind is over. */
+export function labelled(label: SignatureLabel, message: Bytes): Bytes {
   return concatBytes(utf8ToBytes(`${label}\0`), message);
 }

@@ -1,9 +1,13 @@
 import { mkdir, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
+import { concatBytes } from '@noble/hashes/utils.js';
+import { readSignedStatement } from '../authorship/signed-statement.ts';
 import { decodeBase64, encodeBase64 } from '../bytes/base64.ts';
 import type { AuditProof } from '../proofs/proof-format.ts';
 
 const pemLine = 64;
+/** The part before the key in the DER of a SubjectPublicKeyInfo of Ed25519 (RFC 8410). */
+const ed25519SpkiPrefix = decodeBase64('MCowBQYDK2VwAyEA');
 const pemPattern = /^-----BEGIN PUBLIC KEY-----\n([A-Za-z0-9+/=\n]*)\n-----END PUBLIC KEY-----\n$/;
 
 /**
@@ -15,6 +19,23 @@ export async function writeProofFiles(proof: AuditProof, directory: string): Pro
   await writeFile(join(directory, 'entry.json'), proof.entryCanonical);
   await writeFile(join(directory, 'signature.der'), decodeBase64(proof.hsmSignature));
   await writeFile(join(directory, 'key.pem'), toPem(proof.publicKey));
+}
+
+/**
+ * Writes author-statement.bin, author-signature.bin and author-key.pem, with which OpenSSL verifies
+ * the author's statement in a proof; writes nothing if the entry has none:
+ *
+ *     openssl pkeyutl -verify -rawin -pubin -inkey author-key.pem -in author-statement.bin \
+ *       -sigfile author-signature.bin
+ */
+export async function writeAuthorFiles(proof: AuditProof, directory: string): Promise<void> {
+  const signed = readSignedStatement(proof);
+  if (signed === undefined) return;
+  const { message, signature, publicKey } = signed;
+  await writeFile(join(directory, 'author-statement.bin'), message);
+  await writeFile(join(directory, 'author-signature.bin'), signature);
+  const spki = encodeBase64(concatBytes(ed25519SpkiPrefix, publicKey));
+  await writeFile(join(directory, 'author-key.pem'), toPem(spki));
 }
 
 /**

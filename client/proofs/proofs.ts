@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import type { Http } from '../http/http.ts';
+import { readPages } from '../http/pages.ts';
 import { AuditKey, KeyState } from './audit-key.ts';
 import { AuditProof } from './proof-format.ts';
 
@@ -19,6 +20,8 @@ const Verdict = z.object({
 });
 export type Verdict = z.output<typeof Verdict>;
 
+const EntryItem = z.object({ id: z.uuid(), state: z.string() });
+
 const AuditKeys = z.object({ keys: z.array(AuditKey) });
 
 export interface Proofs {
@@ -30,6 +33,11 @@ export interface Proofs {
   get(id: string): Promise<AuditProof>;
   /** Resolves with the proofs of the vault's last restores from a backup, newest first. */
   restores(): Promise<AuditProof[]>;
+  /**
+   * Resolves with the proofs of the entries of the user's identity, newest first, without those
+   * that are not signed yet.
+   */
+  identityChanges(): Promise<AuditProof[]>;
   /**
    * Asks the vault to verify the proof with this id; `verifyProof` verifies a proof without the
    * vault. Throws what `get` throws.
@@ -53,6 +61,17 @@ export function createProofs({ http }: { readonly http: Http }): Proofs {
     },
 
     restores: () => http.json(z.array(AuditProof), { method: 'GET', path: '/v1/audit/restores' }),
+
+    async identityChanges() {
+      const query = { resourceType: 'sharing_key', action: 'sharing_key.changed' };
+      const request = { method: 'GET', path: '/v1/audit/entries', query } as const;
+      const proofs: AuditProof[] = [];
+      for await (const { id, state } of readPages(http, EntryItem, request)) {
+        if (state !== 'SEALED') continue;
+        proofs.push(await http.json(AuditProof, { method: 'GET', path: proofPath(id) }));
+      }
+      return proofs;
+    },
 
     verify(id) {
       return http.json(Verdict, { method: 'GET', path: `${proofPath(id)}/verify` });

@@ -5,14 +5,17 @@ import type { Bytes } from '../../bytes/bytes.ts';
 import type { Disclosure } from '../../disclosure/disclose.ts';
 import { formatOpening } from '../../disclosure/opening-text.ts';
 import { ClientError } from '../../errors/client-error.ts';
-import { writeProofFiles } from '../proof-files.ts';
+import { writeAuthorFiles, writeProofFiles } from '../proof-files.ts';
 
-/** The shell script that verifies an original with OpenSSL alone. */
-const script = new URL('./verify-original.sh', import.meta.url);
+/** The shell script that verifies an original with OpenSSL alone, and its parts. */
+const scripts = ['verify-original.sh', 'verify-entry.sh', 'verify-opening.sh'];
 
 /**
  * Writes a disclosure into a new or an empty folder: entry.json, signature.der, key.pem and
- * proof.json of the seal, opening.json, opening.txt and verify-original.sh. For chosen segments,
+ * proof.json of the seal; author-statement.bin, author-signature.bin and author-key.pem, with which
+ * OpenSSL verifies the author's statement, if the seal has one; identity-changes.json, the audit
+ * proofs of the changes of the author's identity; opening.json and opening.txt, and
+ * verify-original.sh with its parts. For chosen segments,
  * disclosed.bin has the size of the file and these segments in their places; the rest of it is
  * zeros, which take no space where the file system has sparse files. With the encrypted file,
  * encrypted.bin is that file, and file-key.txt its key, 64 hex digits. Throws folder_not_empty, and
@@ -30,15 +33,19 @@ export async function writeDisclosure(disclosure: Disclosure, directory: string)
 }
 
 async function writeDisclosed(
-  { proof, opening, readSegments, file }: Disclosure,
+  { proof, identityChanges, opening, readSegments, file }: Disclosure,
   directory: string,
 ): Promise<void> {
   const inFolder = (name: string) => join(directory, name);
   await writeProofFiles(proof, directory);
   await writeFile(inFolder('proof.json'), formatJson(proof));
+  await writeAuthorFiles(proof, directory);
+  await writeFile(inFolder('identity-changes.json'), formatJson(identityChanges));
   await writeFile(inFolder('opening.json'), formatJson(opening));
   await writeFile(inFolder('opening.txt'), formatOpening(opening));
-  await copyFile(script, inFolder('verify-original.sh'));
+  for (const script of scripts) {
+    await copyFile(new URL(script, import.meta.url), inFolder(script));
+  }
   if (readSegments !== undefined) {
     const path = inFolder('disclosed.bin');
     await writeSparsely(path, { pieces: readSegments(), size: opening.size });

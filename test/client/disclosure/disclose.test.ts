@@ -37,7 +37,7 @@ async function storeSealed(size: number): Promise<{ readonly id: string; readonl
   return { id: document.id, bytes };
 }
 
-test('with object, keys and vault deleted, a script verifies the original in a folder', async (t) => {
+test('with object, keys and vault deleted, a script verifies the original', async (t) => {
   const gone = await startReadyVault();
   const directory = await temporaryDirectory(t);
   const owner = await createUser(gone);

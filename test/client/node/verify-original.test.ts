@@ -21,13 +21,13 @@ const isWhole = 'this file is what was sealed';
 
 /** Texts of a user in an entry, which look like members of the entry. */
 const trap = `\\"},"contentCommitment":"${'ee'.repeat(32)}","data":{"`;
-const author = {
+const note = {
   statement: { contentCommitment: '00'.repeat(32), note: [trap, { contentCommitment: trap }] },
 };
 
 async function seal(size: number) {
   const bytes = new Uint8Array(randomBytes(size));
-  return { bytes, ...(await sealOriginal(bytes, { author })) };
+  return { bytes, ...(await sealOriginal(bytes, { note })) };
 }
 
 /** Writes the folder of a disclosure, and the original beside it. */
@@ -257,6 +257,7 @@ test('a disclosure of which a download fails leaves an empty folder', async (t) 
   const directory = await temporaryDirectory(t);
   const disclosure = await sealed.discloseSegments([0]);
   const readSegments = async function* () {
+    yield* [];
     throw new Error('the vault is gone');
   };
   const writing = writeDisclosure({ ...disclosure, readSegments }, directory);

@@ -63,7 +63,7 @@ async function countDocuments(session: VaultSession): Promise<number> {
   return count;
 }
 
-test('an interrupted upload resumes, stores no part twice, and commits to all of them', async (t) => {
+test('a resumed upload stores no part twice, and commits to all of them', async (t) => {
   const fixture = await createFixture();
   const { sent, session, masterKey, journal, store } = fixture;
   const bytes = randomBytes(fileBytes);

@@ -77,12 +77,20 @@ export async function hashContent(
 
 export type SealedOriginal = Awaited<ReturnType<typeof sealOriginal>>;
 
-/** Makes the seal of a file, and all that its owner can disclose, without a vault. */
-export async function sealOriginal(bytes: Bytes, data: JsonMembers = {}) {
+/**
+ * Makes the seal of a file, and all that its owner can disclose, without a vault. `data` are further
+ * members of the entry's data, or make them from its content commitment.
+ */
+export async function sealOriginal(
+  bytes: Bytes,
+  data: JsonMembers | ((commitment: string) => JsonMembers) = {},
+) {
   const { leaves, ...hashed } = await hashContent(bytes);
   const commitment = await commitmentOf(hashed);
-  const proof = proveEntry(sealedEntry({ contentCommitment: commitment, ...data }));
-  const named = { documentId: sealedDocumentId, version: 2, proof, keyTrust: 'pinned' } as const;
+  const more = typeof data === 'function' ? data(commitment) : data;
+  const proof = proveEntry(sealedEntry({ contentCommitment: commitment, ...more }));
+  const sealed = { documentId: sealedDocumentId, version: 2, proof, identityChanges: [] };
+  const named = { ...sealed, keyTrust: 'pinned' } as const;
   return {
     ...hashed,
     seed: hexToBytes(hashed.content.seed),
