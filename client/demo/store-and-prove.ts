@@ -1,5 +1,5 @@
 import { readdir } from 'node:fs/promises';
-import { basename, join } from 'node:path';
+import { basename, join, resolve } from 'node:path';
 import { decodeBase64 } from '../bytes/base64.ts';
 import { defaultRetry } from '../http/retry.ts';
 import { createNodeHash } from '../node/hash.ts';
@@ -17,7 +17,7 @@ import { readSealedEntry } from './steps/sealed-entry.ts';
 import { shareWithSecondAccount } from './steps/second-account.ts';
 import { addSecondVersion } from './steps/second-version.ts';
 import { storeEvidence } from './steps/store-evidence.ts';
-import { requireOpenssl, verifyTwice } from './proof-folder/verification.ts';
+import { requireOpenssl, verifyFile, verifyTwice } from './proof-folder/verification.ts';
 
 export interface StoreAndProveOptions {
   readonly file: string;
@@ -51,9 +51,11 @@ export async function storeAndProve(options: StoreAndProveOptions): Promise<void
   const evidence = { name: basename(file), source, say };
   const { journal } = place;
   const document = await storeEvidence(account, { ...evidence, journal });
-  const { proof } = await account.session.certifyDocument(document.id);
+  const { proof, author } = await account.session.certifyDocument(document.id);
   const { timestamp } = readSealedEntry(proof.entryCanonical, document);
   say(`sealed by the HSM's key ${proof.hsmKeyId} at ${timestamp}`);
+  const authorFingerprint = author?.fingerprint ?? '';
+  say(`you stated so, by the key of your identity ${authorFingerprint}`);
 
   const stored = { ...evidence, document };
   await readBack(client, account, stored);
@@ -62,9 +64,10 @@ export async function storeAndProve(options: StoreAndProveOptions): Promise<void
   await shareWithSecondAccount(client, account, { ...stored, versions, mailDirectory });
 
   const directory = out ?? join(outputs, document.id);
-  await writeProofFolder(proof, directory);
+  await writeProofFolder(await account.session.disclose(document.id, { version: 1 }), directory);
   say(`the vault's audit keys, by fingerprint: ${trustedKeys.join(', ')}`);
   await verifyTwice(directory, trustedKeys, say);
+  await verifyFile(directory, resolve(file), [proof.hsmKeyId, authorFingerprint], say);
   await place.forgetAccount();
   say(`the proof is in ${directory}; its README.txt says what it proves and what it does not`);
 }

@@ -9,7 +9,22 @@ import { runDemo } from '../support/processes/run-demo.ts';
 const vault = await startReadyVault();
 test.after.always(() => vault.stop());
 
-const proofFiles = ['README.txt', 'entry.json', 'key.pem', 'proof.json', 'signature.der'];
+const proofFiles = [
+  'README.txt',
+  'author-key.pem',
+  'author-signature.bin',
+  'author-statement.bin',
+  'entry.json',
+  'identity-changes.json',
+  'key.pem',
+  'opening.json',
+  'opening.txt',
+  'proof.json',
+  'signature.der',
+  'verify-entry.sh',
+  'verify-opening.sh',
+  'verify-original.sh',
+];
 
 test('the demo passes all steps, and both verifications fail after one changed bit', async (t) => {
   const directory = await temporaryDirectory(t);
@@ -20,6 +35,7 @@ test('the demo passes all steps, and both verifications fail after one changed b
     /^a second login finds it by the keyword/,
     /^it decrypts the metadata: agreement\.txt, 15 bytes$/,
     /^and downloads and decrypts the file: the bytes and the SHA3-256 are the same$/,
+    /^you stated so, by the key of your identity [0-9a-f]{32}$/,
     /^version 2 added and sealed: each version has a proof of its own/,
     /^shared with it: the vault showed the same key/,
     /^the second account lists agreement\.txt, and decrypts every version$/,
@@ -33,6 +49,7 @@ test('the demo passes all steps, and both verifications fail after one changed b
     [...places].sort((a, b) => a - b),
   );
   t.regex(text, /^client library: valid$/m);
+  t.regex(text, /^sh verify-original\.sh: this file is what was sealed$/m);
   t.regex(text, /^openssl dgst -sha3-256 -verify .*: Verified OK$/m);
 
   const [document = '', ...others] = await readdir(join(directory, 'demo-output'));

@@ -1,14 +1,22 @@
 import { readFile, writeFile } from 'node:fs/promises';
+import { execFile } from 'node:child_process';
 import { join } from 'node:path';
+import { promisify } from 'node:util';
+import { z } from 'zod';
+import { verifyAuthor } from '../../authorship/verify-author.ts';
 import { decodeBase64 } from '../../bytes/base64.ts';
+import type { Disclosure } from '../../disclosure/disclose.ts';
 import { opensslArguments, verifyWithOpenssl } from '../../node/openssl.ts';
-import { readKeyFile, readProofFiles, writeProofFiles } from '../../node/proof-files.ts';
+import { writeDisclosure } from '../../node/disclosure/disclosure-folder.ts';
+import { readKeyFile, readProofFiles } from '../../node/proof-files.ts';
 import { AuditProof } from '../../proofs/proof-format.ts';
 import { keyFingerprint, verifyProof, type ProofDefect } from '../../proofs/verify-proof.ts';
 import { DemoError } from '../terminal/demo-error.ts';
 import { describeFolder } from './folder-readme.ts';
 
 export const opensslCommand = ['openssl', ...opensslArguments].join(' ');
+
+const NamedEntry = z.object({ issuer: z.string() });
 
 export interface FolderVerdict {
   /** The first defect that the client library finds; undefined if it finds none. */
@@ -17,13 +25,33 @@ export interface FolderVerdict {
   readonly opensslAgrees: boolean;
 }
 
-/** Writes all files that are needed to verify the proof, and a README.txt that explains how. */
-export async function writeProofFolder(proof: AuditProof, directory: string): Promise<void> {
-  await writeProofFiles(proof, directory);
-  await writeFile(join(directory, 'proof.json'), `${JSON.stringify(proof, null, 2)}\n`);
-  const fingerprint = keyFingerprint(decodeBase64(proof.publicKey));
-  const readme = describeFolder({ command: opensslCommand, fingerprint });
+/** Writes what verifies the seal and the original, and a README.txt that explains how. */
+export async function writeProofFolder(disclosure: Disclosure, directory: string): Promise<void> {
+  await writeDisclosure(disclosure, directory);
+  const { proof } = disclosure;
+  const { issuer } = NamedEntry.parse(JSON.parse(proof.entryCanonical));
+  const verdict = verifyAuthor(proof);
+  const readme = describeFolder({
+    command: opensslCommand,
+    fingerprint: keyFingerprint(decodeBase64(proof.publicKey)),
+    issuer,
+    author: verdict.standing === 'unknown_key' ? verdict : undefined,
+  });
   await writeFile(join(directory, 'README.txt'), readme);
+}
+
+/**
+ * Runs verify-original.sh of a folder on the original. Resolves with its last line, whether the file
+ * is the original or not.
+ */
+export async function runOriginalScript(
+  directory: string,
+  original: string,
+  fingerprints: readonly string[],
+): Promise<string> {
+  const args = [join(directory, 'verify-original.sh'), original, ...fingerprints];
+  const output = await promisify(execFile)('sh', args).catch((error: { stdout?: string }) => error);
+  return output.stdout?.trimEnd().split('\n').at(-1) ?? '';
 }
 
 /**

@@ -104,10 +104,7 @@ const defects: Readonly<Record<string, readonly [string, Stating]>> = {
   'of another original': ['statement_mismatch', { statement: { contentCommitment: null } }],
   'eleven minutes early': ['statement_misdated', { statedAt: '2026-11-23T07:18:59.000Z' }],
   'eleven minutes late': ['statement_misdated', { statedAt: '2026-11-23T07:40:59.001Z' }],
-  'of another action': [
-    'statement_mismatch',
-    { statement: { action: 'document.deleted' } },
-  ],
+  'of another action': ['statement_mismatch', { statement: { action: 'document.deleted' } }],
   'with another member': [
     'statement_malformed',
     { statement: { note: 'a' } as Partial<Statement> },
