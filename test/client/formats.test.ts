@@ -1,7 +1,11 @@
 import { readFile } from 'node:fs/promises';
 import test from 'ava';
 import { z } from 'zod';
+import { commitmentOf } from '../../client/content/commitment.ts';
+import { readCommitment } from '../../client/disclosure/verify-original.ts';
+import { hashMetadata, Metadata } from '../../client/documents/metadata.ts';
 import { AuditProof } from '../../client/proofs/proof-format.ts';
+import { findSealDefect } from '../../client/proofs/seal.ts';
 import { verifyProof } from '../../client/proofs/verify-proof.ts';
 import { rfc5054Group3072 } from '../../client/srp/group.ts';
 import { readVectors } from '../support/client/vectors.ts';
@@ -37,6 +41,35 @@ test('the statement printed in docs/formats.md is that of the test vectors', asy
   const { hash, statement } = await readVectors('statements.json', Statements);
   t.true(joined.includes(hash));
   t.true(joined.includes(JSON.stringify(statement)));
+});
+
+test('the content commitment and the openings printed are those of the test vectors', async (t) => {
+  const Content = z.looseObject({ fullOpening: z.unknown(), segmentsOpening: z.unknown() });
+  const vectors = await readVectors('content.json', z.array(Content));
+  const { fullOpening, segmentsOpening, ...vector } = vectors.at(-1) ?? t.fail();
+  const printed = Strings.parse(vector);
+  t.is(printed.length, 7);
+  for (const [name, value] of printed) t.true(joined.includes(value), name);
+  for (const opening of [fullOpening, segmentsOpening]) {
+    t.true(joined.includes(JSON.stringify(opening)));
+  }
+});
+
+test('the proof printed in docs/formats.md seals the metadata that is printed', async (t) => {
+  const { metadata } = await readVectors(
+    'stream.json',
+    z.object({ metadata: z.object({ encryptedMetadata: z.string(), metadata: Metadata }) }),
+  );
+  const [, json = ''] = /```json\n(.*?)```/s.exec(formats) ?? [];
+  const proof = AuditProof.parse(JSON.parse(json));
+  t.is(readCommitment(proof), await commitmentOf(metadata.metadata));
+  const sealed = {
+    documentId: '01890a5d-ab72-7c08-9d4e-1e8f6b2a9c35',
+    version: 2,
+    fileHash: metadata.metadata.fileHash,
+    metadataHash: hashMetadata(metadata.encryptedMetadata),
+  };
+  t.is(findSealDefect(sealed, proof, { trustedKeys: [proof.hsmKeyId] }), undefined);
 });
 
 test('the proof printed in docs/formats.md is valid', (t) => {

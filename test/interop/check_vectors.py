@@ -9,6 +9,7 @@ from typing import Any
 from cryptography.exceptions import InvalidSignature, InvalidTag
 from cryptography.hazmat.primitives.keywrap import InvalidUnwrap
 
+import content
 import recovery_words
 import rekey
 import report
@@ -44,6 +45,8 @@ class Vectors(unittest.TestCase):
         {
             "aes-kw-rfc3394.json",
             "argon2.json",
+            "content.json",
+            "merkle-rfc6962.json",
             "rekey.json",
             "report.json",
             "sharing.json",
@@ -310,6 +313,91 @@ class StreamVectors(unittest.TestCase):
         vector = self.vectors["keyword"]
         self.assertEqual(normalize_keyword(vector["keyword"]), vector["normalized"])
         self.assertEqual(keyword_hash(self.master_key, vector["keyword"]), vector["hash"])
+
+
+class MerkleVectors(unittest.TestCase):
+    """Checks merkle-rfc6962.json, which is published."""
+
+    vectors = load("merkle-rfc6962.json")
+    leaves = [content.leaf_hash(b"", bytes.fromhex(leaf)) for leaf in vectors["leaves"]]
+
+    def test_heads(self) -> None:
+        for count, root in enumerate(self.vectors["roots"], start=1):
+            self.assertEqual(content.tree_head(self.leaves[:count]).hex(), root)
+
+    def test_paths(self) -> None:
+        for vector in self.vectors["paths"]:
+            index, count = vector["index"], vector["count"]
+            path = content.audit_path(self.leaves[:count], index)
+            self.assertEqual([node.hex() for node in path], vector["path"])
+            head = content.head_of_path(self.leaves[index], index, count, path)
+            self.assertEqual(head.hex(), self.vectors["roots"][count - 1])
+
+
+class ContentVectors(unittest.TestCase):
+    """Checks content.json: the commitments to six plaintexts, and openings of each."""
+
+    vectors = load("content.json")
+
+    def test_contents(self) -> None:
+        for vector in self.vectors:
+            with self.subTest(vector["name"]):
+                plaintext = self.plaintext_of(vector)
+                made = content.create_content(plaintext, bytes.fromhex(vector["seed"]))
+                expected = {name: vector[name] for name in ("seed", "root", "sha256")}
+                self.assertEqual(made, expected)
+                commitment = content.content_commitment(made, vector["size"])
+                self.assertEqual(commitment, vector["contentCommitment"])
+                full = content.full_opening(made, vector["size"])
+                self.assertEqual(full, vector["fullOpening"])
+                indexes = [segment["index"] for segment in vector["segmentsOpening"]["segments"]]
+                some = content.segments_opening(made, plaintext, indexes)
+                self.assertEqual(some, vector["segmentsOpening"])
+
+    def test_openings(self) -> None:
+        for vector in self.vectors:
+            with self.subTest(vector["name"]):
+                plaintext, commitment = self.plaintext_of(vector), vector["contentCommitment"]
+                openings = (vector["fullOpening"], vector["segmentsOpening"])
+                for opening in openings:
+                    proven = content.verify_opening(opening, commitment, plaintext)
+                    self.assertEqual(proven.whole, "seed" in opening)
+                    self.check_refused(opening, commitment, plaintext + b"\x00")
+                    self.check_refused(opening, changed(commitment.encode(), 0).decode(), plaintext)
+                    self.check_changed(opening, commitment, plaintext)
+                if plaintext:
+                    self.check_refused(openings[0], commitment, changed(plaintext, 0))
+
+    def plaintext_of(self, vector: dict[str, Any]) -> bytes:
+        return (bytes(range(251)) * (vector["size"] // 251 + 1))[: vector["size"]]
+
+    def check_changed(self, opening: dict[str, Any], commitment: str, plaintext: bytes) -> None:
+        for name in opening:
+            self.check_refused({**opening, name: None}, commitment, plaintext)
+            rest = {other: value for other, value in opening.items() if other != name}
+            self.check_refused(rest, commitment, plaintext)
+        self.check_refused({**opening, "more": 1}, commitment, plaintext)
+        self.check_refused({**opening, "size": opening["size"] + 1}, commitment, plaintext)
+        for segments in self.wrong_segments(opening.get("segments", [])):
+            self.check_refused({**opening, "segments": segments}, commitment, plaintext)
+
+    def wrong_segments(self, segments: list[dict[str, Any]]) -> list[Any]:
+        if not segments:
+            return []
+        first = segments[0]
+        return [
+            [],
+            [first, first],
+            [{**first, "index": first["index"] + 1}],
+            [{**first, "salt": "00" * 32}],
+            [{**first, "path": [*first["path"], "00" * 32]}],
+            *([[{**first, "path": first["path"][1:]}]] if first["path"] else []),
+            *([segments[::-1]] if len(segments) > 1 else []),
+        ]
+
+    def check_refused(self, opening: Any, commitment: str, original: bytes) -> None:
+        with self.assertRaises(ValueError):
+            content.verify_opening(opening, commitment, original)
 
 
 if __name__ == "__main__":

@@ -8,6 +8,7 @@ from hashlib import sha3_256, sha256
 from typing import NamedTuple
 
 from audit_proof import AuditProof, verify_proof
+from content import content_commitment, create_content
 from encrypted_file import SEGMENT_BYTES, create_header, encrypt_file
 from document_key import Version, file_key
 from keywords import keyword_hashes, normalize_keywords
@@ -23,6 +24,8 @@ class Stored(NamedTuple):
     size: int
     file_hash: str
     metadata_hash: str
+    content_commitment: str
+    metadata: Metadata
 
 
 class Document(NamedTuple):
@@ -47,12 +50,15 @@ def store_file(
     key = file_key(document_key, version)
     encrypted = encrypt_file(key, create_header(key), plaintext)
     file_hash = sha3_256(encrypted).hexdigest()
+    content = create_content(plaintext)
+    commitment = content_commitment(content, len(plaintext))
     metadata = Metadata(
         name=name,
         mediaType=media_type,
         size=len(plaintext),
         fileHash=file_hash,
         keywords=normalize_keywords(keywords),
+        content=content,
     )
     encrypted_metadata = encrypt_metadata(master_key, document_key, Place(version), metadata)
     document = http.post(
@@ -62,11 +68,19 @@ def store_file(
             "storagePath": upload(http, encrypted),
             "encryptedMetadata": encrypted_metadata,
             "keywordDeterministic": keyword_hashes(master_key, keywords),
+            "contentCommitment": commitment,
         },
     )
     if document["id"] != version.document_id or document["fileHash"] != file_hash:
         raise ValueError("the vault created another document, or hashed another file")
-    return Stored(version.document_id, len(encrypted), file_hash, metadata_hash(encrypted_metadata))
+    return Stored(
+        version.document_id,
+        len(encrypted),
+        file_hash,
+        metadata_hash(encrypted_metadata),
+        commitment,
+        metadata,
+    )
 
 
 def upload(http: VaultHttp, encrypted: bytes) -> str:
@@ -113,6 +127,7 @@ def certify(http: VaultHttp, stored: Stored, trusted_key_id: str) -> AuditProof:
                 "fileHash": stored.file_hash,
                 "metadataHash": stored.metadata_hash,
                 "size": stored.size,
+                "contentCommitment": stored.content_commitment,
             },
         }:
             return proof

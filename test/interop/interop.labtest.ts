@@ -5,7 +5,10 @@ import { Readable } from 'node:stream';
 import test from 'ava';
 import { z } from 'zod';
 import { openAccount } from '../../client/demo/steps/account.ts';
+import { commitmentOf } from '../../client/content/commitment.ts';
+import { readCommitment, verifyOriginal } from '../../client/disclosure/verify-original.ts';
 import { decryptMetadata } from '../../client/documents/metadata.ts';
+import { openDocument } from '../../client/documents/open-document.ts';
 import { deriveFileKey } from '../../client/keys/document-key.ts';
 import { blobSource } from '../../client/files/byte-source.ts';
 import { decryptStream } from '../../client/files/decryption.ts';
@@ -31,7 +34,13 @@ const name = 'Vertrag über „Nüsse“ 🥜.pdf';
 const mediaType = 'application/pdf';
 
 const Account = z.object({ fingerprint: z.string() });
-const Sealed = z.object({ documentId: z.uuid(), fileHash: z.string(), proof: AuditProof });
+const Sealed = z.object({
+  documentId: z.uuid(),
+  fileHash: z.string(),
+  proof: AuditProof,
+  openings: z.array(z.unknown()),
+});
+const Proven = z.object({ whole: z.boolean(), ranges: z.array(z.array(z.int())) });
 const Documents = z.object({
   documents: z.array(z.object({ id: z.uuid(), status: z.string(), metadata: z.unknown() })),
 });
@@ -58,6 +67,7 @@ test('the TypeScript client opens what the Python client seals', async (t) => {
     'media-type': mediaType,
     'audit-key': await auditKeyId(),
     keyword: ['Nüsse', ' nüsse ', 'Vertrag'],
+    segment: '1',
   });
   t.true(verifyProof(sealed.proof, { trustedKeys: [await auditKeyId()] }).valid);
 
@@ -70,11 +80,54 @@ test('the TypeScript client opens what the Python client seals', async (t) => {
     document.encryptedMetadata,
   );
   const keywords = ['nüsse', 'vertrag'];
-  t.deepEqual(metadata, { name, mediaType, size: evidence.length, fileHash, keywords });
+  const { content, ...described } = metadata;
+  t.deepEqual(described, { name, mediaType, size: evidence.length, fileHash, keywords });
+  t.is(readCommitment(sealed.proof), await commitmentOf(metadata));
+  t.deepEqual(sealed.openings[0], { v: 1, ...content, size: evidence.length });
   t.deepEqual(place, { documentId, version: 1, change: 0, previous: null, keyGeneration: 1 });
   const fileKey = await deriveFileKey({ documentKey }, place);
   const encrypted = Readable.from([await readStoredFile(vault, fileHash)]);
   t.deepEqual(Buffer.from(await collect(decryptStream(fileKey, encrypted))), evidence);
+});
+
+test('both clients verify originals by the openings that the other one makes', async (t) => {
+  const keyId = await auditKeyId();
+  const directory = await temporaryDirectory(t);
+  const paths = {
+    original: join(directory, 'original'),
+    proof: join(directory, 'proof.json'),
+    opening: join(directory, 'opening.json'),
+  };
+  await writeFile(paths.original, evidence);
+  const python = await askClient(t, Sealed, vault, credentials, 'seal', {
+    file: paths.original,
+    'media-type': mediaType,
+    'audit-key': keyId,
+    segment: '1',
+  });
+  const source = blobSource(new Blob([evidence]));
+  for (const [place, opening] of python.openings.entries()) {
+    const { proof } = python;
+    const verdict = await verifyOriginal({ proof, opening, source, trustedKeys: [keyId] });
+    t.like(verdict, { valid: true, proven: { kind: place === 0 ? 'whole' : 'segments' } });
+  }
+
+  const document = await session.storeDocument({ source, name, mediaType, masterKey });
+  await session.certifyDocument(document.id);
+  const full = await session.disclose(document.id);
+  const some = await session.disclose(document.id, { segments: [0, 1] });
+  const made = { document: document.id };
+  t.deepEqual(await askClient(t, z.unknown(), vault, credentials, 'disclose', made), full.opening);
+  for (const { proof, opening } of [full, some]) {
+    await writeFile(paths.proof, JSON.stringify(proof));
+    await writeFile(paths.opening, JSON.stringify(opening));
+    const given = { ...paths, 'audit-key': keyId };
+    const { whole } = await askClient(t, Proven, vault, credentials, 'check-original', given);
+    t.is(whole, opening === full.opening);
+    await writeFile(paths.original, evidence.subarray(1));
+    t.is((await runClient(vault, credentials, 'check-original', given)).code, 1);
+    await writeFile(paths.original, evidence);
+  }
 });
 
 test('the Python client opens what the TypeScript client seals', async (t) => {
@@ -83,7 +136,8 @@ test('the Python client opens what the TypeScript client seals', async (t) => {
   for (const source of sources) {
     const document = await session.storeDocument({ source, name, mediaType, masterKey });
     await session.certifyDocument(document.id);
-    sealed.push(document);
+    const { metadata } = await openDocument(session, { id: document.id, masterKey });
+    sealed.push({ ...document, content: metadata.content });
   }
 
   const { documents } = await askClient(t, Documents, vault, credentials, 'documents', {
@@ -92,11 +146,11 @@ test('the Python client opens what the TypeScript client seals', async (t) => {
   const ids = new Set(sealed.map(({ id }) => id));
   t.deepEqual(
     documents.filter(({ id }) => ids.has(id)),
-    sealed.toReversed().map(({ id, fileHash }, index) => ({
-      id,
-      status: 'SEALED',
-      metadata: { name, mediaType, size: [0, evidence.length][index], fileHash, keywords: [] },
-    })),
+    sealed.toReversed().map(({ id, fileHash, content }, index) => {
+      const size = [0, evidence.length][index];
+      const metadata = { name, mediaType, size, fileHash, keywords: [], content };
+      return { id, status: 'SEALED', metadata };
+    }),
   );
 
   const directory = await temporaryDirectory(t);

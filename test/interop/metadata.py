@@ -9,6 +9,7 @@ from uuid import UUID
 from cryptography.hazmat.primitives.ciphers.aead import AESGCM
 
 import strict_base64
+from content import Content
 from document_key import Version, unwrap_document_key, version_key, wrap_document_key
 from key_wrap import WRAPPED_BYTES, derive_key
 
@@ -25,6 +26,7 @@ class Metadata(TypedDict):
     size: int
     fileHash: str
     keywords: list[str]
+    content: Content
 
 
 class Place(NamedTuple):
@@ -110,6 +112,7 @@ def parse_metadata(value: object) -> Metadata:
             "size": int(size),
             "fileHash": str(file_hash),
             "keywords": list(keywords),
+            "content": {"seed": str(seed), "root": str(root), "sha256": str(sha256)},
         } if all(isinstance(keyword, str) for keyword in keywords):
             return Metadata(
                 name=name,
@@ -117,5 +120,6 @@ def parse_metadata(value: object) -> Metadata:
                 size=size,
                 fileHash=file_hash,
                 keywords=keywords,
+                content=Content(seed=seed, root=root, sha256=sha256),
             )
     raise ValueError("not a document's metadata")

@@ -10,6 +10,8 @@ import sys
 from pathlib import Path
 from typing import Any
 
+from audit_proof import verify_proof
+from content import full_opening, segments_opening, verify_original
 from documents import certify, read_document, read_documents, store_file
 from encrypted_file import decrypt_file
 from session import create_master_key, log_in, normalize_email, open_master_key, register, validate
@@ -30,16 +32,26 @@ def create_account(http: VaultHttp, arguments: argparse.Namespace, password: str
 def seal(http: VaultHttp, arguments: argparse.Namespace, password: str) -> dict[str, Any]:
     session = log_in(http, arguments.email, password)
     path: Path = arguments.file
+    plaintext = path.read_bytes()
     stored = store_file(
         session.http,
         open_master_key(session),
         path.name,
         arguments.media_type,
-        path.read_bytes(),
+        plaintext,
         arguments.keyword,
     )
     proof = certify(session.http, stored, arguments.audit_key)
-    return {"documentId": stored.document_id, "fileHash": stored.file_hash, "proof": proof}
+    content = stored.metadata["content"]
+    openings = [full_opening(content, len(plaintext))]
+    if arguments.segment:
+        openings.append(segments_opening(content, plaintext, arguments.segment))
+    return {
+        "documentId": stored.document_id,
+        "fileHash": stored.file_hash,
+        "proof": proof,
+        "openings": openings,
+    }
 
 
 def show_documents(http: VaultHttp, arguments: argparse.Namespace, password: str) -> dict[str, Any]:
@@ -61,6 +73,22 @@ def open_file(http: VaultHttp, arguments: argparse.Namespace, password: str) -> 
     return {"size": len(plaintext)}
 
 
+def disclose(http: VaultHttp, arguments: argparse.Namespace, password: str) -> dict[str, Any]:
+    session = log_in(http, arguments.email, password)
+    document = read_document(session.http, open_master_key(session), arguments.document)
+    return full_opening(document.metadata["content"], document.metadata["size"])
+
+
+def check_original(
+    http: VaultHttp, arguments: argparse.Namespace, password: str
+) -> dict[str, Any]:
+    proof = json.loads(arguments.proof.read_text("utf-8"))
+    entry = verify_proof(proof, arguments.audit_key)
+    opening = json.loads(arguments.opening.read_text("utf-8"))
+    proven = verify_original(entry, opening, arguments.original.read_bytes())
+    return {"whole": proven.whole, "ranges": proven.ranges}
+
+
 def parse_arguments() -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--vault", required=True, help="base URL")
@@ -76,6 +104,7 @@ def parse_arguments() -> argparse.Namespace:
     command.add_argument("--media-type", required=True)
     command.add_argument("--keyword", action="append", default=[])
     command.add_argument("--audit-key", required=True, help="id of the vault's audit key, from a trusted source")
+    command.add_argument("--segment", action="append", default=[], type=int, help="to disclose")
     command.set_defaults(run=seal)
 
     command = commands.add_parser("documents")
@@ -87,6 +116,16 @@ def parse_arguments() -> argparse.Namespace:
     command.add_argument("--encrypted", type=Path, required=True)
     command.add_argument("--output", type=Path, required=True)
     command.set_defaults(run=open_file)
+
+    command = commands.add_parser("disclose")
+    command.add_argument("--document", required=True, help="its id")
+    command.set_defaults(run=disclose)
+
+    command = commands.add_parser("check-original")
+    for name in ("proof", "opening", "original"):
+        command.add_argument(f"--{name}", type=Path, required=True)
+    command.add_argument("--audit-key", required=True, help="id of the vault's audit key")
+    command.set_defaults(run=check_original)
     return parser.parse_args()
 
 
