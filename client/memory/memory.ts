@@ -22,6 +22,8 @@ export interface Look {
    * something else before.
    */
   sawShare(id: string, share: RememberedShare): Promise<void>;
+  /** Ends the look: no answer is compared by it any more. */
+  end(): void;
 }
 
 /**

@@ -75,19 +75,27 @@ export function createSharing({
     async *listShared({ pageSize } = {}) {
       const recipients = await identities.openAll();
       const look = await memory.look();
-      for await (const share of listReceived(pageSize)) {
-        yield { ...share, ...(await findContent(() => open(recipients, share, look))) };
+      try {
+        for await (const share of listReceived(pageSize)) {
+          yield { ...share, ...(await findContent(() => open(recipients, share, look))) };
+        }
+      } finally {
+        look.end();
       }
     },
 
     async openShared(shareId, { sharer: expected } = {}) {
       const recipients = await identities.openAll();
       const look = await memory.look();
-      for await (const share of listReceived()) {
-        if (share.shareId !== shareId) continue;
-        const opened = await open(recipients, share, look);
-        await confirmSharer(memory, opened, expected);
-        return opened;
+      try {
+        for await (const share of listReceived()) {
+          if (share.shareId !== shareId) continue;
+          const opened = await open(recipients, share, look);
+          await confirmSharer(memory, opened, expected);
+          return opened;
+        }
+      } finally {
+        look.end();
       }
       throw new ClientError('share_not_found');
     },

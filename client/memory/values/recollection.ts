@@ -1,5 +1,7 @@
 import { describeDocument, isNewer, isRolledBack } from './document-order.ts';
-import { applyTo, changesIn, createLayer, type Layer } from './layer.ts';
+import { createHistory } from './history.ts';
+import { applyTo, changesIn, createLayer } from './layer.ts';
+import { createLayers, type Known } from './layers.ts';
 import {
   changesOf,
   type DocumentState,
@@ -16,59 +18,45 @@ import {
 } from './remembered.ts';
 import { RolledBackError } from './rolled-back-error.ts';
 
-/** A value that counts, and the device that told it; undefined if this device saw it. */
-interface Known<T> {
-  readonly value: T;
-  readonly toldBy?: string;
-}
-
 export type Recollection = ReturnType<typeof createRecollection>;
 
 /** Creates what is remembered, as it is held while the memory is open. */
 export function createRecollection() {
-  let own = createLayer();
-  /** The values that each other device told. */
-  const told = new Map<string, Layer>();
-  /** The moments at which the values of documents and objects came. */
-  const moments = new Map<string, number>();
+  const layers = createLayers();
+  const { own, told, counting, first } = layers;
+  /** Keeps what was known of documents and objects before it was replaced. */
+  const history = createHistory<{
+    readonly document: Known<RememberedDocument> | undefined;
+    readonly states: readonly KnownObject[];
+  }>();
   let untold = createUntold();
   let exchanged: Exchanged | undefined;
   let forgottenList: string | undefined;
   let moment = 0;
 
+  /** Keeps what is known of documents and objects that change, for the looks that are open. */
+  function keepReplaced(changed: readonly RememberedChanges[]): void {
+    if (!history.isOpen()) return;
+    const names = changed.flatMap(({ documents, objects }) =>
+      Object.keys({ ...documents, ...objects }),
+    );
+    for (const name of new Set(names)) {
+      const value = { document: document(name), states: statesOf(name) };
+      history.keep(name, { until: moment, value });
+    }
+  }
+
   function apply({ told: others = {}, ...changes }: Partial<StoredChanges>): void {
-    moment += 1;
     exchanged = changes.exchanged ?? exchanged;
     forgottenList = changes.forgottenList ?? forgottenList;
     const seen = changesOf(changes);
-    applyTo(own, seen);
+    keepReplaced([seen, ...Object.values(others)]);
+    moment += 1;
+    layers.apply(seen, others);
     for (const kind of kinds) {
       for (const name of Object.keys(seen[kind])) untold[kind].add(name);
     }
     if (changes.untold !== undefined) untold = createUntold(changes.untold);
-    for (const [writer, values] of Object.entries(others)) {
-      const layer = told.get(writer) ?? createLayer();
-      told.set(writer, layer);
-      applyTo(layer, values);
-    }
-    for (const { documents, objects } of [seen, ...Object.values(others)]) {
-      for (const id of Object.keys({ ...documents, ...objects })) moments.set(id, moment);
-    }
-  }
-
-  /** Returns the devices that were revoked, by what this one and those that count told. */
-  function findRevoked(): Set<string> {
-    const revoked = new Set(revokedIn(own.devices));
-    for (const [writer, { devices }] of told) {
-      if (!revoked.has(writer)) for (const id of revokedIn(devices)) revoked.add(id);
-    }
-    return revoked;
-  }
-
-  /** Returns the layers of the other devices, without those that were revoked. */
-  function counting(): [string, Layer][] {
-    const revoked = findRevoked();
-    return [...told].filter(([writer]) => !revoked.has(writer));
   }
 
   function document(id: string): Known<RememberedDocument> | undefined {
@@ -82,15 +70,21 @@ export function createRecollection() {
     return known;
   }
 
-  /** Returns what this device saw, or else what another one told. */
-  function first<T>(find: (layer: Layer) => T | undefined): Known<T> | undefined {
-    const seen = find(own);
-    if (seen !== undefined) return { value: seen };
-    for (const [toldBy, layer] of counting()) {
-      const value = find(layer);
-      if (value !== undefined) return { value, toldBy };
-    }
-    return undefined;
+  function statesOf(id: string): readonly KnownObject[] {
+    const states = counting().flatMap(([toldBy, { objects }]): KnownObject[] => {
+      const value = objects.get(id);
+      return value === undefined ? [] : [{ ...value, toldBy }];
+    });
+    const seen = own.objects.get(id);
+    if (seen !== undefined) states.push(seen);
+    const last = Math.max(0, ...states.map(({ accepted = 0 }) => accepted));
+    return states.filter(({ accepted = 0 }) => accepted === last);
+  }
+
+  /** Returns what was known of a document at a moment. */
+  function documentAt(id: string, at: number): Known<RememberedDocument> | undefined {
+    const replaced = history.at(id, at);
+    return replaced === undefined ? document(id) : replaced.value.document;
   }
 
   return {
@@ -100,14 +94,18 @@ export function createRecollection() {
     forgottenList: () => forgottenList,
     now: () => moment,
 
+    /** Begins a look at this moment; `end` it once its answers were compared. */
+    beginLook(): { readonly since: number; readonly end: () => void } {
+      return { since: moment, end: history.open(moment) };
+    },
+
     /**
      * Throws RolledBackError if a state of a document that the vault showed contradicts what was
      * remembered at an earlier moment.
      */
     compareDocument(id: string, shown: DocumentState, since: number): void {
-      const found = document(id);
-      if (found === undefined || (moments.get(id) ?? 0) > since) return;
-      if (!isRolledBack(shown, found.value)) return;
+      const found = documentAt(id, since);
+      if (found === undefined || !isRolledBack(shown, found.value)) return;
       throw new RolledBackError({
         subject: 'document',
         id,
@@ -133,9 +131,9 @@ export function createRecollection() {
       });
     },
 
-    /** Returns whether this very state is what counts, or the user believes any. */
-    isKnown(id: string, { metadataHash }: DocumentState): boolean {
-      const value = document(id)?.value ?? {};
+    /** Returns whether this very state is what counted at a moment, or the user believes any. */
+    isKnown(id: string, { metadataHash }: DocumentState, at: number): boolean {
+      const value = documentAt(id, at)?.value ?? {};
       return (
         'forgotten' in value || ('metadataHash' in value && value.metadataHash === metadataHash)
       );
@@ -152,17 +150,8 @@ export function createRecollection() {
       return isNewer(value, own.documents.get(id)) ? value : undefined;
     },
 
-    /** Returns whether a device was revoked, also by what was told just now. */
-    isRevoked: (writer: string, now: Readonly<Record<string, RememberedChanges>>): boolean =>
-      findRevoked().has(writer) ||
-      Object.values(now).some(({ devices }) => devices[writer] === 'revoked'),
-
-    /** Returns the ids of the devices that the user registered, also of those revoked since. */
-    devices: (): readonly string[] => {
-      const known = new Set(own.devices.keys());
-      for (const [, { devices }] of counting()) for (const id of devices.keys()) known.add(id);
-      return [...known];
-    },
+    isRevoked: layers.isRevoked,
+    devices: layers.devices,
 
     /** Returns the statements in an object that the writer of a list told; {} for none. */
     listedObject: (writer: string, objectId: string): StatementIds =>
@@ -172,17 +161,8 @@ export function createRecollection() {
      * Returns the states of an object that count: what this device and others had seen at a moment,
      * after the last time that the user accepted an older one.
      */
-    objectStates(id: string, until: number): readonly KnownObject[] {
-      if ((moments.get(id) ?? 0) > until) return [];
-      const states = counting().flatMap(([toldBy, { objects }]): KnownObject[] => {
-        const value = objects.get(id);
-        return value === undefined ? [] : [{ ...value, toldBy }];
-      });
-      const seen = own.objects.get(id);
-      if (seen !== undefined) states.push(seen);
-      const last = Math.max(0, ...states.map(({ accepted = 0 }) => accepted));
-      return states.filter(({ accepted = 0 }) => accepted === last);
-    },
+    objectStates: (id: string, at: number): readonly KnownObject[] =>
+      history.at(id, at)?.value.states ?? statesOf(id),
 
     hasShare: (id: string): boolean => own.shares.has(id),
 
@@ -249,9 +229,8 @@ export function createRecollection() {
     }),
 
     forgetAll(): void {
-      own = createLayer();
-      told.clear();
-      moments.clear();
+      layers.clear();
+      history.clear();
       untold = createUntold();
       exchanged = undefined;
     },
@@ -267,10 +246,6 @@ function createUntold(given: Untold = {}) {
     devices: new Set(given.devices),
     vaultKeys: new Set(given.vaultKeys),
   };
-}
-
-function revokedIn(devices: Layer['devices']): string[] {
-  return [...devices].flatMap(([id, fate]) => (fate === 'revoked' ? [id] : []));
 }
 
 function describeShare({ documentId, version }: RememberedShare): string {

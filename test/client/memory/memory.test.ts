@@ -151,6 +151,9 @@ test('an answer with the earlier master key that a rekey overtook is no lie', as
   const overtaken = memory.lookAtKeys();
   await memory.lookAtKeys().sawMasterKeys(afterRekey, 'password');
   await t.notThrowsAsync(overtaken.sawMasterKeys(beforeRekey, 'password'));
+  await t.throwsAsync(overtaken.sawMasterKeys({ masterKey: other }, 'device'), {
+    code: 'rolled_back',
+  });
   await t.throwsAsync(memory.lookAtKeys().sawMasterKeys(beforeRekey, 'password'), {
     code: 'rolled_back',
   });
