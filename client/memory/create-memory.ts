@@ -13,12 +13,13 @@ import { deriveMemoryKey } from './storage/memory-record.ts';
 import { emptied, noStore } from './storage/empty-store.ts';
 import type { MemoryStore } from './storage/memory-store.ts';
 import { deriveReportKey, type ReportKey } from './exchange/report-key.ts';
+import { createPeople } from './people.ts';
 import { lookAtObjects } from './values/object-look.ts';
 import { createRecollection, type Recollection } from './values/recollection.ts';
 import {
   changesOf,
+  receivedName,
   type RememberedDocument,
-  type RememberedPerson,
   type StoredChanges,
 } from './values/remembered.ts';
 
@@ -201,21 +202,7 @@ export function createMemory({
       await saw(id, { removed: true });
     },
 
-    async person(name) {
-      await ready();
-      return recollection.person(name);
-    },
-
-    async confirmedPerson({ id, email }, fingerprint) {
-      await ready();
-      const names = email === undefined ? [id] : [id, email];
-      const people = names.flatMap((name) => {
-        const known = recollection.person(name);
-        const person = confirmed(known, { fingerprint, email });
-        return person === undefined ? [] : [[name, person] as const];
-      });
-      if (people.length > 0) await keep({ people: Object.fromEntries(people) });
-    },
+    ...createPeople({ recollection, ready, keep }),
 
     async vaultKeys() {
       await ready();
@@ -228,17 +215,24 @@ export function createMemory({
         await keep({ vaultKeys: { first: [...fingerprints] } });
     },
 
-    async acceptDocument({ subject, id, state }) {
+    async acceptDocument({ subject, id, signer, state }) {
       if (subject !== 'document' || id === undefined || state === undefined) {
         throw new TypeError('Only the state of a document can be accepted.');
       }
       await ready();
-      await overrule(id, state);
+      await overrule(signer === undefined ? id : receivedName(signer, id), state);
     },
 
     async forgetDocument(id) {
       await ready();
-      await overrule(id, { forgotten: true });
+      for (const name of recollection.namesOf(id.toLowerCase())) {
+        await overrule(name, { forgotten: true });
+      }
+    },
+
+    async endedShare(id) {
+      // Not `ready`: the share ends, whatever the reports of other devices say.
+      await keep({ given: { [id.toLowerCase()]: { ended: true } } });
     },
 
     async registeredDevice(deviceId) {
@@ -268,19 +262,6 @@ export function createMemory({
         isForgotten = true;
       }),
   };
-}
-
-/** Returns a person with a confirmed fingerprint; undefined if all of it is known already. */
-function confirmed(
-  known: RememberedPerson | undefined,
-  { fingerprint, email }: { readonly fingerprint: string; readonly email: string | undefined },
-): RememberedPerson | undefined {
-  const { fingerprints: earlier = [], email: earlierEmail } = known ?? {};
-  const isKnown = earlier[0] === fingerprint && (email ?? earlierEmail) === earlierEmail;
-  if (isKnown) return undefined;
-  const fingerprints = [fingerprint, ...earlier.filter((other) => other !== fingerprint)];
-  const present = email ?? earlierEmail;
-  return { fingerprints, ...(present !== undefined && { email: present }) };
 }
 
 /** Derives what is kept of the present master key while the memory is open. */

@@ -1,7 +1,7 @@
 import { ClientError } from '../errors/client-error.ts';
 import type { Look } from './memory.ts';
 import type { Recollection } from './values/recollection.ts';
-import type { DocumentState, RememberedShare } from './values/remembered.ts';
+import { receivedName, type DocumentState, type RememberedShare } from './values/remembered.ts';
 
 interface LookOptions {
   readonly recollection: Recollection;
@@ -28,6 +28,13 @@ export function lookAtDocuments({
       const isListed = isPresent || recollection.isKnown(id, state, since);
       if (hasList() && !isListed) throw new ClientError('document_unlisted');
       await keepDocument(id, state);
+    },
+
+    async sawReceived(signers, id, state) {
+      for (const signer of signers) {
+        recollection.compareDocument(receivedName(signer, id), state, since);
+      }
+      await keepDocument(receivedName(signers[0], id), state);
     },
 
     async sawShare(id, share) {

@@ -68,10 +68,12 @@ export interface GivenShares {
     options: ShareOptions,
   ): Promise<Share & { readonly fingerprint: string }>;
   /**
-   * Makes the running shares of all versions of a document anew, for the people whose keys the user
-   * confirmed on this device. `addVersion` calls it after the document got a new key. Throws what
-   * `openDocument` throws, and VaultError 404 not_found or 429 rate_limited; a repeated call goes
-   * on.
+   * Makes the running shares of all versions of a document anew, of those that the user is known to
+   * have given and not to have ended, on this device or another one, for the people whose keys the
+   * user confirmed. The others that the vault lists are in `unconfirmed`: nothing vouches for them.
+   * They end when the user said they should, whatever the vault says. `addVersion` calls it after
+   * the document got a new key. Throws what `openDocument` throws, and VaultError 404 not_found or
+   * 429 rate_limited; a repeated call goes on.
    */
   renewShares(documentId: string): Promise<RenewedShares>;
   /** Lists the shares of a document, newest first. Throws VaultError 404 not_found. */
@@ -80,7 +82,8 @@ export interface GivenShares {
     options?: { readonly pageSize?: number },
   ): AsyncGenerator<Share, void, void>;
   /**
-   * Ends a share; the recipient keeps what they have read before. Throws VaultError 404 not_found.
+   * Ends a share; the recipient keeps what they have read before. It is not made anew from the call
+   * on, even if the call fails. Throws VaultError 404 not_found.
    */
   unshare(documentId: string, shareId: string): Promise<void>;
 }
@@ -152,13 +155,28 @@ export function createGivenShares({
     });
   }
 
-  /** Finds the recipient of a share, if the keys are those that the user confirmed. */
-  async function findConfirmed({ recipientId }: Share): Promise<Recipient | undefined> {
-    const { email, fingerprints } = (await memory.person(recipientId)) ?? {};
-    if (email === undefined) return undefined;
-    const recipient = await findRecipient(email);
-    const isConfirmed = recipient.id === recipientId && recipient.fingerprint === fingerprints?.[0];
-    return isConfirmed ? recipient : undefined;
+  /** Sends a share to a recipient of whom the e-mail address is known, and remembers it. */
+  async function give(email: string, recipient: Recipient, share: NewShare): Promise<Share> {
+    const given = await send(recipient, share);
+    const { documentId, version = null, expiresAt = null } = share;
+    const recipientId = recipient.id;
+    const gift = { documentId: documentId.toLowerCase(), recipientId, email, version, expiresAt };
+    await memory.gaveShare(given.id, gift);
+    return given;
+  }
+
+  /**
+   * Finds what the user gave by a share of all versions that the vault lists, and the recipient, if
+   * it runs still and the keys are those that the user confirmed.
+   */
+  async function findRunning(share: Share) {
+    const gift = await memory.givenShare(share.id);
+    if (gift === undefined || gift.version !== null || hasEnded(gift)) return undefined;
+    if (gift.documentId !== share.documentId) return undefined;
+    const [present] = (await memory.person(gift.email))?.fingerprints ?? [];
+    const recipient = await findRecipient(gift.email);
+    const isConfirmed = recipient.id === gift.recipientId && recipient.fingerprint === present;
+    return isConfirmed ? { gift, recipient } : undefined;
   }
 
   const listShares: GivenShares['listShares'] = (documentId, { pageSize } = {}) =>
@@ -172,12 +190,13 @@ export function createGivenShares({
       const shared = await openVersionOf({ documents }, opened, version ?? opened.version);
       const recipient = await findRecipient(email);
       const { fingerprint } = recipient;
-      const names = { email: normalizeEmail(email), id: recipient.id };
-      await confirmRecipient(memory, known, { names, fingerprint, metadata: shared.metadata });
+      const address = normalizeEmail(email);
+      const shown = { email: address, recipientId: recipient.id, fingerprint };
+      await confirmRecipient(memory, known, { ...shown, metadata: shared.metadata });
       const seal =
         version === undefined ? sealingDocument(opened) : sealingVersion(shared, shared.versionKey);
       const end = expiresAt?.toISOString();
-      const share = await send(recipient, { documentId, seal, version, expiresAt: end });
+      const share = await give(address, recipient, { documentId, seal, version, expiresAt: end });
       return { ...share, fingerprint };
     },
 
@@ -191,18 +210,22 @@ export function createGivenShares({
         if (share.version === null && !hasEnded(share)) running.push(share);
       }
       for (const share of running) {
-        const recipient = await findConfirmed(share);
-        if (recipient === undefined) {
+        const known = await findRunning(share);
+        if (known === undefined) {
           unconfirmed.push(share);
         } else {
-          const expiresAt = share.expiresAt ?? undefined;
-          renewed.push(await send(recipient, { documentId, seal, expiresAt, replaces: share.id }));
+          const expiresAt = known.gift.expiresAt ?? undefined;
+          const next = { documentId, seal, expiresAt, replaces: share.id };
+          renewed.push(await give(known.gift.email, known.recipient, next));
+          await memory.endedShare(share.id);
         }
       }
       return { renewed, unconfirmed };
     },
 
     async unshare(documentId, shareId) {
+      // The share is not renewed from now on, even if the vault says that it still runs.
+      await memory.endedShare(shareId);
       const path = `${documentPath(documentId)}/shares/${encodeURIComponent(shareId)}`;
       await http.send({ method: 'DELETE', path });
     },
@@ -217,6 +240,6 @@ function sealingVersion(name: VersionName, versionKey: Bytes): NewShare['seal'] 
   return (publicKey) => sealVersionKey(publicKey, name, versionKey);
 }
 
-function hasEnded({ expiresAt }: Share): boolean {
+function hasEnded({ expiresAt }: Pick<Share, 'expiresAt'>): boolean {
   return expiresAt !== null && Date.parse(expiresAt) <= Date.now();
 }

@@ -7,6 +7,8 @@ export interface Known<T> {
   readonly toldBy?: string;
 }
 
+export type Layers = ReturnType<typeof createLayers>;
+
 /** Creates the values by the device that saw them: this one, and those that told them. */
 export function createLayers() {
   const own = createLayer();

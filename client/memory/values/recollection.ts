@@ -1,6 +1,7 @@
 import { describeDocument, isNewer, isRolledBack } from './document-order.ts';
 import { createHistory } from './history.ts';
 import { applyTo, changesIn, createLayer } from './layer.ts';
+import { createKnownPeople } from './known-people.ts';
 import { createLayers, type Known } from './layers.ts';
 import {
   changesOf,
@@ -8,10 +9,9 @@ import {
   type Exchanged,
   type KnownObject,
   kinds,
+  parseName,
   type RememberedChanges,
   type RememberedDocument,
-  type RememberedPerson,
-  type RememberedShare,
   type StatementIds,
   type StoredChanges,
   type Untold,
@@ -88,6 +88,7 @@ export function createRecollection() {
   }
 
   return {
+    ...createKnownPeople(layers),
     apply,
     document,
     exchanged: () => exchanged,
@@ -108,26 +109,11 @@ export function createRecollection() {
       if (found === undefined || !isRolledBack(shown, found.value)) return;
       throw new RolledBackError({
         subject: 'document',
-        id,
+        ...parseName(id),
         remembered: describeDocument(found.value),
         shown: describeDocument(shown),
         state: shown,
         ...(found.toldBy !== undefined && { toldBy: found.toldBy }),
-      });
-    },
-
-    /** Throws RolledBackError if a share stands for something else than was remembered. */
-    compareShare(id: string, shown: RememberedShare): void {
-      const found = first((layer) => layer.shares.get(id));
-      const [remembered, now] = [describeShare(found?.value ?? shown), describeShare(shown)];
-      if (remembered === now) return;
-      const { toldBy } = found ?? {};
-      throw new RolledBackError({
-        subject: 'share',
-        id,
-        remembered,
-        shown: now,
-        ...(toldBy !== undefined && { toldBy }),
       });
     },
 
@@ -137,6 +123,13 @@ export function createRecollection() {
       return (
         'forgotten' in value || ('metadataHash' in value && value.metadataHash === metadataHash)
       );
+    },
+
+    /** Returns the names under which a document is remembered, also as one that was received. */
+    namesOf(id: string): readonly string[] {
+      const all = [own, ...counting().map(([, layer]) => layer)];
+      const names = all.flatMap(({ documents }) => Array.from(documents.keys()));
+      return [...new Set([id, ...names.filter((name) => parseName(name).id === id)])];
     },
 
     /** Returns a value for a state that was seen, or undefined if it is known or older. */
@@ -163,21 +156,6 @@ export function createRecollection() {
      */
     objectStates: (id: string, at: number): readonly KnownObject[] =>
       history.at(id, at)?.value.states ?? statesOf(id),
-
-    hasShare: (id: string): boolean => own.shares.has(id),
-
-    /** Returns the person whose keys were confirmed last, here or on another device. */
-    person(name: string): RememberedPerson | undefined {
-      let known = own.people.get(name);
-      for (const [, { people }] of counting()) {
-        const value = people.get(name);
-        const [newest = ''] = known?.fingerprints ?? [];
-        if (known === undefined || value?.fingerprints.slice(1).includes(newest) === true) {
-          known = value ?? known;
-        }
-      }
-      return known;
-    },
 
     vaultKeys: (): readonly string[] | undefined =>
       first((layer) => layer.vaultKeys.get('first'))?.value,
@@ -243,11 +221,8 @@ function createUntold(given: Untold = {}) {
     objects: new Set(given.objects),
     people: new Set(given.people),
     shares: new Set(given.shares),
+    given: new Set(given.given),
     devices: new Set(given.devices),
     vaultKeys: new Set(given.vaultKeys),
   };
-}
-
-function describeShare({ documentId, version }: RememberedShare): string {
-  return `document ${documentId}, ${version === null ? 'all versions' : `version ${version}`}`;
 }
