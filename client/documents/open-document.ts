@@ -8,11 +8,11 @@ import {
   type ReadingKey,
 } from '../keys/document-key.ts';
 import { openWithAny, type MasterKeys } from '../keys/master-keys.ts';
-import type { Memory } from '../memory/memory.ts';
+import type { Look, Memory } from '../memory/memory.ts';
 import type { DocumentState } from '../memory/values/remembered.ts';
 import { commitmentOf } from '../content/commitment.ts';
 import type { StatedVersion } from '../authorship/statement.ts';
-import type { Document, Documents } from './documents.ts';
+import type { Document, Documents, RevisedDocument } from './documents.ts';
 import type { MetadataPlace } from './metadata-header.ts';
 import { decryptMetadata, hashMetadata, openMetadata, type PlacedMetadata } from './metadata.ts';
 
@@ -68,7 +68,19 @@ export async function openDocument(
   { id, ...keys }: MasterKeys & { readonly id: string },
 ): Promise<OpenedDocument> {
   const look = await memory.look();
-  const { document, etag } = await documents.getRevised(id);
+  try {
+    return await openShown(look, await documents.getRevised(id), { id, ...keys });
+  } finally {
+    look.end();
+  }
+}
+
+/** Opens the document that the vault showed, and compares it with what is remembered. */
+async function openShown(
+  look: Look,
+  { document, etag }: RevisedDocument,
+  { id, ...keys }: MasterKeys & { readonly id: string },
+): Promise<OpenedDocument> {
   const { encryptedMetadata, fileHash } = document;
   const documentId = id.toLowerCase();
   if (document.id !== documentId) throw new ClientError('document_mismatch');

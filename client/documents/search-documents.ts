@@ -42,15 +42,19 @@ export async function* searchDocuments(
   }
   const look = await dependencies.memory.look();
   const wanted = { all: normalizeKeywords(all), any: normalizeKeywords(any) };
-  for await (const item of mergeNewestFirst(searches)) {
-    const { id: documentId, encryptedMetadata } = item;
-    const { metadata, place, isPresent } = await openWithAny(keys, async (masterKey) => ({
-      ...(await decryptMetadata(masterKey, { documentId }, encryptedMetadata)),
-      isPresent: masterKey === keys.masterKey,
-    }));
-    if (!hasKeywords(metadata, wanted)) throw new ClientError('keyword_mismatch');
-    await look.sawDocument(documentId, stateOf(place, encryptedMetadata), isPresent);
-    yield { ...item, metadata };
+  try {
+    for await (const item of mergeNewestFirst(searches)) {
+      const { id: documentId, encryptedMetadata } = item;
+      const { metadata, place, isPresent } = await openWithAny(keys, async (masterKey) => ({
+        ...(await decryptMetadata(masterKey, { documentId }, encryptedMetadata)),
+        isPresent: masterKey === keys.masterKey,
+      }));
+      if (!hasKeywords(metadata, wanted)) throw new ClientError('keyword_mismatch');
+      await look.sawDocument(documentId, stateOf(place, encryptedMetadata), isPresent);
+      yield { ...item, metadata };
+    }
+  } finally {
+    look.end();
   }
 }
 

@@ -21,6 +21,7 @@ export type ClientErrorCode =
   | 'history_mismatch'
   | 'identity_incomplete'
   | 'identity_outdated'
+  | 'identity_taken'
   | 'keyring_full'
   | 'keyword_mismatch'
   | 'master_key_outdated'
@@ -84,6 +85,8 @@ const messages: Record<ClientErrorCode, string> = {
   identity_incomplete: 'The account has no signing key yet: enable sharing once more.',
   identity_outdated:
     'Only an earlier master key opens the identity: enable sharing once more for a new one.',
+  identity_taken:
+    'The vault showed keys or an id of another person whom you confirmed: compare fingerprints.',
   keyring_full: 'The keyring has no room for another master key.',
   keyword_mismatch: 'The vault found a document that does not have the keywords.',
   master_key_outdated:

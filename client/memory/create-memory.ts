@@ -7,17 +7,19 @@ import type { RekeyList } from '../keys/keyring.ts';
 import { generationOf, listMasterKeys } from '../keys/master-keys.ts';
 import { keyRolledBack, openJournal, type Journal } from './storage/journal.ts';
 import type { ExchangedMemory, MemoryExchange } from './exchange/memory-exchange.ts';
+import { lookAtDocuments } from './document-look.ts';
 import type { Memory } from './memory.ts';
 import { deriveMemoryKey } from './storage/memory-record.ts';
 import { emptied, noStore } from './storage/empty-store.ts';
 import type { MemoryStore } from './storage/memory-store.ts';
 import { deriveReportKey, type ReportKey } from './exchange/report-key.ts';
+import { createPeople } from './people.ts';
 import { lookAtObjects } from './values/object-look.ts';
 import { createRecollection, type Recollection } from './values/recollection.ts';
 import {
   changesOf,
+  receivedName,
   type RememberedDocument,
-  type RememberedPerson,
   type StoredChanges,
 } from './values/remembered.ts';
 
@@ -28,8 +30,8 @@ type KeySource = Parameters<KeyLook['sawMasterKeys']>[1];
 interface Opened {
   readonly journal: Journal;
   readonly reportKey: ReportKey;
-  /** A tag of the master key, which discloses nothing about it. */
-  readonly check: Bytes;
+  /** Tags of the master keys, the present one first, which disclose nothing about them. */
+  readonly checks: readonly Bytes[];
   readonly list: RekeyList | undefined;
 }
 
@@ -76,13 +78,14 @@ export function createMemory({
   ): Promise<Opened> {
     const generation = generationOf(keys);
     if (generation < since) throw keyRolledBack(since, generation);
-    const same = listMasterKeys(keys)[generation - known.reportKey.generation];
+    const present = known.reportKey.generation;
     // A response that a rekey overtook shows the earlier keys.
-    if (generation < known.reportKey.generation) return known;
-    if (same === undefined || !equalBytes(await checkOf(same), known.check)) {
-      throw keyRolledBack(known.reportKey.generation, generation);
+    const same = listMasterKeys(keys)[Math.max(0, generation - present)];
+    const check = known.checks[Math.max(0, present - generation)];
+    if (same === undefined || check === undefined || !equalBytes(await checkOf(same), check)) {
+      throw keyRolledBack(present, generation);
     }
-    if (generation === known.reportKey.generation) return known;
+    if (generation <= present) return known;
     if (source === 'device') throw new ClientError('rekey_unconfirmed');
     // The reports under the new master key were not read yet.
     reading = undefined;
@@ -153,20 +156,12 @@ export function createMemory({
 
     async look() {
       await ready();
-      const since = recollection.now();
-      return {
-        async sawDocument(id, state, isPresent = true) {
-          recollection.compareDocument(id.toLowerCase(), state, since);
-          const isListed = isPresent || recollection.isKnown(id.toLowerCase(), state);
-          if (exchanged.list() !== undefined && !isListed)
-            throw new ClientError('document_unlisted');
-          await saw(id, state);
-        },
-        async sawShare(id, share) {
-          recollection.compareShare(id, share);
-          if (!recollection.hasShare(id)) await keep({ shares: { [id]: share } });
-        },
-      };
+      return lookAtDocuments({
+        recollection,
+        hasList: () => exchanged.list() !== undefined,
+        keepDocument: saw,
+        keepShare: (id, share) => keep({ shares: { [id]: share } }),
+      });
     },
 
     lookAtKeys() {
@@ -183,8 +178,9 @@ export function createMemory({
     },
 
     async generationOf(masterKey) {
-      const { check, reportKey } = await assertOpen();
-      if (!equalBytes(await checkOf(masterKey), check)) {
+      const { checks, reportKey } = await assertOpen();
+      const [check] = checks;
+      if (check === undefined || !equalBytes(await checkOf(masterKey), check)) {
         throw new ClientError('master_key_outdated');
       }
       return reportKey.generation;
@@ -206,21 +202,7 @@ export function createMemory({
       await saw(id, { removed: true });
     },
 
-    async person(name) {
-      await ready();
-      return recollection.person(name);
-    },
-
-    async confirmedPerson({ id, email }, fingerprint) {
-      await ready();
-      const names = email === undefined ? [id] : [id, email];
-      const people = names.flatMap((name) => {
-        const known = recollection.person(name);
-        const person = confirmed(known, { fingerprint, email });
-        return person === undefined ? [] : [[name, person] as const];
-      });
-      if (people.length > 0) await keep({ people: Object.fromEntries(people) });
-    },
+    ...createPeople({ recollection, ready, keep }),
 
     async vaultKeys() {
       await ready();
@@ -233,17 +215,24 @@ export function createMemory({
         await keep({ vaultKeys: { first: [...fingerprints] } });
     },
 
-    async acceptDocument({ subject, id, state }) {
+    async acceptDocument({ subject, id, signer, state }) {
       if (subject !== 'document' || id === undefined || state === undefined) {
         throw new TypeError('Only the state of a document can be accepted.');
       }
       await ready();
-      await overrule(id, state);
+      await overrule(signer === undefined ? id : receivedName(signer, id), state);
     },
 
     async forgetDocument(id) {
       await ready();
-      await overrule(id, { forgotten: true });
+      for (const name of recollection.namesOf(id.toLowerCase())) {
+        await overrule(name, { forgotten: true });
+      }
+    },
+
+    async endedShare(id) {
+      // Not `ready`: the share ends, whatever the reports of other devices say.
+      await keep({ given: { [id.toLowerCase()]: { ended: true } } });
     },
 
     async registeredDevice(deviceId) {
@@ -275,23 +264,10 @@ export function createMemory({
   };
 }
 
-/** Returns a person with a confirmed fingerprint; undefined if all of it is known already. */
-function confirmed(
-  known: RememberedPerson | undefined,
-  { fingerprint, email }: { readonly fingerprint: string; readonly email: string | undefined },
-): RememberedPerson | undefined {
-  const { fingerprints: earlier = [], email: earlierEmail } = known ?? {};
-  const isKnown = earlier[0] === fingerprint && (email ?? earlierEmail) === earlierEmail;
-  if (isKnown) return undefined;
-  const fingerprints = [fingerprint, ...earlier.filter((other) => other !== fingerprint)];
-  const present = email ?? earlierEmail;
-  return { fingerprints, ...(present !== undefined && { email: present }) };
-}
-
 /** Derives what is kept of the present master key while the memory is open. */
 async function derive(keys: ListedKeys): Promise<Omit<Opened, 'journal'>> {
-  const { masterKey, list } = keys;
-  return { reportKey: await deriveReportKey(keys), check: await checkOf(masterKey), list };
+  const checks = await Promise.all(listMasterKeys(keys).map(checkOf));
+  return { reportKey: await deriveReportKey(keys), checks, list: keys.list };
 }
 
 async function checkOf(masterKey: Bytes): Promise<Bytes> {

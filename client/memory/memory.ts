@@ -1,6 +1,12 @@
 import type { Bytes } from '../bytes/bytes.ts';
 import type { KeyLook } from '../keys/key-look.ts';
-import type { DocumentState, RememberedPerson, RememberedShare } from './values/remembered.ts';
+import type { PersonOfKeys } from './values/known-people.ts';
+import type {
+  DocumentState,
+  GivenShare,
+  RememberedPerson,
+  RememberedShare,
+} from './values/remembered.ts';
 import type { ObjectLook } from './values/object-look.ts';
 import type { RolledBackError } from './values/rolled-back-error.ts';
 
@@ -18,10 +24,22 @@ export interface Look {
    */
   sawDocument(id: string, state: DocumentState, isPresent?: boolean): Promise<void>;
   /**
+   * Remembers the state of a document that the user received. Throws RolledBackError for an older
+   * one than a signer has shown.
+   * @param signers fingerprints of the sharer's identities, first the one that signed the share
+   */
+  sawReceived(
+    signers: readonly [string, ...string[]],
+    id: string,
+    state: DocumentState,
+  ): Promise<void>;
+  /**
    * Remembers for what a share that the vault showed stands. Throws RolledBackError if it was
    * something else before.
    */
   sawShare(id: string, share: RememberedShare): Promise<void>;
+  /** Ends the look: no answer is compared by it any more. */
+  end(): void;
 }
 
 /**
@@ -48,13 +66,31 @@ export interface Memory {
   madeDocument(id: string, state: DocumentState): Promise<void>;
   /** Remembers that the user removed a document. */
   removedDocument(id: string): Promise<void>;
-  /** Resolves with what the user confirmed of a person, by e-mail address or user id. */
+  /**
+   * Resolves with what the user confirmed of a person, by e-mail address, or by the id that the
+   * vault shows for the owner of a share.
+   */
   person(name: string): Promise<RememberedPerson | undefined>;
-  /** Remembers that the user confirmed the fingerprint of a person, under all of their names. */
+  /**
+   * Resolves with the person under whose e-mail address the user confirmed an identity, by its
+   * fingerprint. An identity belongs to one person.
+   */
+  whose(fingerprint: string): Promise<PersonOfKeys | undefined>;
+  /** Remembers that the user confirmed the fingerprint of a person, under all given names. */
   confirmedPerson(
-    names: { readonly id: string; readonly email?: string },
+    names: { readonly email?: string | undefined; readonly ownerId?: string | undefined },
     fingerprint: string,
   ): Promise<void>;
+  /** Resolves with what a share that the user received stands for, once it was opened. */
+  receivedShare(id: string): Promise<RememberedShare | undefined>;
+  /** Resolves with a share that the user gave; undefined for one that the user ended, too. */
+  givenShare(id: string): Promise<GivenShare | undefined>;
+  /** Resolves with the e-mail address of a recipient with whom the user has shared, by id. */
+  givenTo(recipientId: string): Promise<string | undefined>;
+  /** Remembers a share that the user gave. */
+  gaveShare(id: string, share: GivenShare): Promise<void>;
+  /** Remembers that the user ended a share. */
+  endedShare(id: string): Promise<void>;
   /** Resolves with the fingerprints of the first audit keys that the vault showed. */
   vaultKeys(): Promise<readonly string[] | undefined>;
   /** Remembers the first audit keys that the vault showed, unless others are remembered. */

@@ -14,14 +14,18 @@ export async function listStates(
 ): Promise<RememberedChanges['documents']> {
   const look = await memory.look();
   const states: RememberedChanges['documents'] = {};
-  for await (const { id: documentId, encryptedMetadata } of documents.list()) {
-    const opened = await openState(keys, documentId, encryptedMetadata);
-    if (opened === undefined) continue;
-    const { state, isPresent } = opened;
-    await look.sawDocument(documentId, state, isPresent);
-    states[documentId] = state;
+  try {
+    for await (const { id: documentId, encryptedMetadata } of documents.list()) {
+      const opened = await openState(keys, documentId, encryptedMetadata);
+      if (opened === undefined) continue;
+      const { state, isPresent } = opened;
+      await look.sawDocument(documentId, state, isPresent);
+      states[documentId] = state;
+    }
+    return states;
+  } finally {
+    look.end();
   }
-  return states;
 }
 
 async function openState(keys: MasterKeys, documentId: string, encryptedMetadata: string) {

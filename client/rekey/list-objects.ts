@@ -9,7 +9,11 @@ import { firstCursor, hasGoneBack } from '../sync/exchange/cursor.ts';
 import { bindToDevice, createObjectReader } from '../sync/exchange/requests.ts';
 import type { JsonObject } from '../sync/objects/json.ts';
 import { createLeafCipher } from '../sync/objects/leaf-encryption.ts';
-import { findOlder, findUnlisted, idsOf } from '../sync/statements/check-statements.ts';
+import {
+  findOlder,
+  findUnlisted,
+  idsOf as idsOfStatements,
+} from '../sync/statements/check-statements.ts';
 import { createStatementEncryption } from '../sync/statements/statement-encryption.ts';
 import { splitStatements } from '../sync/statements/statements-member.ts';
 
@@ -53,24 +57,33 @@ export async function listObjects(
       const trusted = new Set(Object.values(before ?? {}).map(([, hash]) => hash));
       const isOlder = findOlder(opened, before ?? {}) !== undefined;
       const isUnlisted = before !== undefined && findUnlisted(opened, trusted) !== undefined;
-      return isOlder || isUnlisted ? undefined : idsOf(opened);
+      return isOlder || isUnlisted ? undefined : idsOfStatements(opened);
     } catch (error) {
       if (error instanceof ClientError) return undefined;
       throw error;
     }
   }
 
-  const pool = createTaskPool(readsAtOnce);
+  try {
+    const pool = createTaskPool(readsAtOnce);
+    for await (const objectId of idsOf(reader)) await pool.start(() => list(objectId));
+    await pool.finish();
+    return listed;
+  } finally {
+    look.end();
+  }
+}
+
+/** Yields the ids of all objects of the user. */
+async function* idsOf(reader: ReturnType<typeof createObjectReader>) {
   let since = firstCursor;
   for (;;) {
     const { objects, nextCursor } = await reader.list(since);
-    for (const { objectId } of objects) await pool.start(() => list(objectId));
-    if (objects.length === 0) break;
+    for (const { objectId } of objects) yield objectId;
+    if (objects.length === 0) return;
     if (nextCursor === since || hasGoneBack(nextCursor, since)) {
       throw new ClientError('invalid_response');
     }
     since = nextCursor;
   }
-  await pool.finish();
-  return listed;
 }

@@ -72,10 +72,12 @@ export interface GivenShares {
     options: ShareOptions,
   ): Promise<Share & { readonly fingerprint: string }>;
   /**
-   * Makes the running shares of all versions of a document anew, for the people whose keys the user
-   * confirmed on this device. `addVersion` calls it after the document got a new key. Throws what
-   * `openDocument` throws, and VaultError 404 not_found or 429 rate_limited; a repeated call goes
-   * on.
+   * Makes the running shares of all versions of a document anew, of those that the user is known to
+   * have given and not to have ended, on this device or another one, for the people whose keys the
+   * user confirmed. The others that the vault lists are in `unconfirmed`: nothing vouches for them.
+   * They end when the user said they should, whatever the vault says. `addVersion` calls it after
+   * the document got a new key. Throws what `openDocument` throws, and VaultError 404 not_found or
+   * 429 rate_limited; a repeated call goes on.
    */
   renewShares(documentId: string): Promise<RenewedShares>;
   /** Lists the shares of a document, newest first. Throws VaultError 404 not_found. */
@@ -85,7 +87,7 @@ export interface GivenShares {
   ): AsyncGenerator<Share, void, void>;
   /**
    * Ends a share; the recipient keeps what they have read before. States so, if the document opens.
-   * Throws VaultError 404 not_found.
+   * It is not made anew from the call on, even if the call fails. Throws VaultError 404 not_found.
    */
   unshare(documentId: string, shareId: string): Promise<void>;
 }
@@ -168,13 +170,28 @@ export function createGivenShares({
     });
   }
 
-  /** Finds the recipient of a share, if the keys are those that the user confirmed. */
-  async function findConfirmed({ recipientId }: Share): Promise<Recipient | undefined> {
-    const { email, fingerprints } = (await memory.person(recipientId)) ?? {};
-    if (email === undefined) return undefined;
-    const recipient = await findRecipient(email);
-    const isConfirmed = recipient.id === recipientId && recipient.fingerprint === fingerprints?.[0];
-    return isConfirmed ? recipient : undefined;
+  /** Sends a share to a recipient of whom the e-mail address is known, and remembers it. */
+  async function give(email: string, recipient: Recipient, share: NewShare): Promise<Share> {
+    const given = await send(recipient, share);
+    const { stated, version = null, expiresAt = null } = share;
+    const { documentId } = stated;
+    const recipientId = recipient.id;
+    await memory.gaveShare(given.id, { documentId, recipientId, email, version, expiresAt });
+    return given;
+  }
+
+  /**
+   * Finds what the user gave by a share of all versions that the vault lists, and the recipient, if
+   * it runs still and the keys are those that the user confirmed.
+   */
+  async function findRunning(share: Share) {
+    const gift = await memory.givenShare(share.id);
+    if (gift === undefined || gift.version !== null || hasEnded(gift)) return undefined;
+    if (gift.documentId !== share.documentId) return undefined;
+    const [present] = (await memory.person(gift.email))?.fingerprints ?? [];
+    const recipient = await findRecipient(gift.email);
+    const isConfirmed = recipient.id === gift.recipientId && recipient.fingerprint === present;
+    return isConfirmed ? { gift, recipient } : undefined;
   }
 
   const listShares: GivenShares['listShares'] = (documentId, { pageSize } = {}) =>
@@ -192,13 +209,14 @@ export function createGivenShares({
       const first = await openShared();
       const recipient = await findRecipient(email);
       const { fingerprint } = recipient;
-      const names = { email: normalizeEmail(email), id: recipient.id };
-      const { metadata } = first.shared;
-      await confirmRecipient(memory, known, { names, fingerprint, metadata });
+      const address = normalizeEmail(email);
+      const shown = { email: address, recipientId: recipient.id, fingerprint };
+      await confirmRecipient(memory, known, { ...shown, metadata: first.shared.metadata });
       const share = async ({ opened, shared }: typeof first) => {
         const seal = version === undefined ? sealingDocument(opened) : sealingVersion(shared);
         const stated = await statedVersionOf(shared);
-        return send(recipient, { stated, seal, version, expiresAt: expiresAt?.toISOString() });
+        const end = expiresAt?.toISOString();
+        return give(address, recipient, { stated, seal, version, expiresAt: end });
       };
       return { ...(await withPresent(openShared, share, first)), fingerprint };
     },
@@ -215,18 +233,22 @@ export function createGivenShares({
         if (share.version === null && !hasEnded(share)) running.push(share);
       }
       for (const share of running) {
-        const recipient = await findConfirmed(share);
-        if (recipient === undefined) {
+        const known = await findRunning(share);
+        if (known === undefined) {
           unconfirmed.push(share);
         } else {
-          const expiresAt = share.expiresAt ?? undefined;
-          renewed.push(await send(recipient, { stated, seal, expiresAt, replaces: share.id }));
+          const expiresAt = known.gift.expiresAt ?? undefined;
+          const next = { stated, seal, expiresAt, replaces: share.id };
+          renewed.push(await give(known.gift.email, known.recipient, next));
+          await memory.endedShare(share.id);
         }
       }
       return { renewed, unconfirmed };
     },
 
     async unshare(documentId, shareId) {
+      // The share is not renewed from now on, even if the vault says that it still runs.
+      await memory.endedShare(shareId);
       const path = `${documentPath(documentId)}/shares/${encodeURIComponent(shareId)}`;
       const end = (json?: SignedStatement) => http.send({ method: 'DELETE', path, json });
       try {
@@ -249,6 +271,6 @@ function sealingVersion(opened: OpenedVersion): NewShare['seal'] {
   return (publicKey) => sealVersionKey(publicKey, opened, opened.versionKey);
 }
 
-function hasEnded({ expiresAt }: Share): boolean {
+function hasEnded({ expiresAt }: Pick<Share, 'expiresAt'>): boolean {
   return expiresAt !== null && Date.parse(expiresAt) <= Date.now();
 }

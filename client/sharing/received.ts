@@ -1,3 +1,5 @@
+import { sha3_256 } from '@noble/hashes/sha3.js';
+import { bytesToHex } from '@noble/hashes/utils.js';
 import { z } from 'zod';
 import { decodeBase64 } from '../bytes/base64.ts';
 import type { Bytes } from '../bytes/bytes.ts';
@@ -47,7 +49,19 @@ export type OpenedShare = ReceivedShare &
      * did, so that `ownerId` is the vault's word alone.
      */
     readonly sharerFingerprint: string | undefined;
+    /** SHA3-256 of the sealed key, 64 hex digits, by which the share is remembered. */
+    readonly keyHash: string;
   };
+
+/** An opened share, with the person who signed it. */
+export type ConfirmedShare = OpenedShare & {
+  /**
+   * The e-mail address under which the user confirmed the keys that signed the share; undefined if
+   * there is none. Show this name to the user, and none that the vault gives: a stranger may share
+   * under any `ownerId`.
+   */
+  readonly signedBy: string | undefined;
+};
 
 /**
  * Decrypts the key and the metadata of a share, and verifies who signed it. Throws invalid_share if
@@ -63,7 +77,8 @@ export async function openShare(recipient: Identity, share: ReceivedShare): Prom
   const versionKey = await versionKeyOf(key, place);
   const fileKey = await deriveFileKey({ versionKey }, place);
   const keys = { ...key, versionKey, fileKey };
-  return { ...share, ...keys, ...opened, version: place.version, sharerFingerprint };
+  const keyHash = bytesToHex(sha3_256(decodeBase64(share.wrappedKey)));
+  return { ...share, ...keys, ...opened, version: place.version, sharerFingerprint, keyHash };
 }
 
 /**

@@ -16,7 +16,7 @@ import { createStatementEncryption } from './statements/statement-encryption.ts'
 import { viewOf, type QueuedWrite, type StoredObject } from './stores/stored-object.ts';
 import { createSyncRequests } from './exchange/requests.ts';
 import { statesOf } from './statements/seen-states.ts';
-import { createVerify } from './statements/verify-state.ts';
+import { createVerify, type Verify } from './statements/verify-state.ts';
 import type { Sync, SyncOptions, SyncReport } from './sync.ts';
 
 /**
@@ -91,6 +91,7 @@ export async function openSync(
       return { received, ...counts };
     } finally {
       unsubscribe();
+      look.end();
       await look.saw(statesOf(local, changed));
     }
   }
@@ -175,14 +176,9 @@ export async function openSync(
     history: (objectId) => requests.history(objectId),
 
     async export(objectId) {
-      const record = await requests.export(objectId);
-      const shown = { version: record.canonical_version, data: record.data };
-      const verify = createVerify({
-        ...exchange,
-        look: await memory.lookAtObjects(),
-        acceptRestored: false,
-      });
-      const { state } = await verify(objectId, shown);
+      const look = await memory.lookAtObjects();
+      const verify = createVerify({ ...exchange, look, acceptRestored: false });
+      const { record, state } = await readExport(objectId, verify).finally(() => look.end());
       const { objectType, data } = await encryption.open(objectId, state.data ?? {});
       return {
         objectId,
@@ -198,6 +194,12 @@ export async function openSync(
       };
     },
   };
+
+  async function readExport(objectId: string, verify: Verify) {
+    const record = await requests.export(objectId);
+    const shown = { version: record.canonical_version, data: record.data };
+    return { record, ...(await verify(objectId, shown)) };
+  }
 
   /**
    * Decrypts the object as it was before the last write, so that a leaf that is changed back keeps

@@ -4,7 +4,7 @@ import { hasCode } from '../../errors/vault-error.ts';
 import type { RekeyList } from '../../keys/keyring.ts';
 import type { Identity } from '../../identity/identity.ts';
 import type { ExchangedMemory, MemoryExchange } from './memory-exchange.ts';
-import { changesOf, type Exchanged, type RememberedChanges } from '../values/remembered.ts';
+import { changesOf, type Exchanged, kinds, type RememberedChanges } from '../values/remembered.ts';
 import { RolledBackError } from '../values/rolled-back-error.ts';
 import { splitValues } from './portions.ts';
 import type { Records } from './records.ts';
@@ -190,16 +190,11 @@ function isSameHead(head: Exchanged['heads'][string] | undefined, { number, hash
 
 function joinReports(
   before: RememberedChanges = changesOf({}),
-  { documents, objects, people, shares, devices, vaultKeys }: RememberedChanges,
+  next: RememberedChanges,
 ): RememberedChanges {
-  return {
-    documents: { ...before.documents, ...documents },
-    objects: { ...before.objects, ...objects },
-    people: { ...before.people, ...people },
-    shares: { ...before.shares, ...shares },
-    devices: { ...before.devices, ...devices },
-    vaultKeys: { ...before.vaultKeys, ...vaultKeys },
-  };
+  return changesOf(
+    Object.fromEntries(kinds.map((kind) => [kind, { ...before[kind], ...next[kind] }])),
+  );
 }
 
 function notAsRead(writer: string, number: number): RolledBackError {

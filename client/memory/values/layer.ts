@@ -6,6 +6,7 @@ export interface Layer {
   readonly objects: Map<string, RememberedChanges['objects'][string]>;
   readonly people: Map<string, RememberedChanges['people'][string]>;
   readonly shares: Map<string, RememberedChanges['shares'][string]>;
+  readonly given: Map<string, RememberedChanges['given'][string]>;
   readonly devices: Map<string, RememberedChanges['devices'][string]>;
   readonly vaultKeys: Map<string, string[]>;
 }
@@ -16,6 +17,7 @@ export function createLayer(): Layer {
     objects: new Map(),
     people: new Map(),
     shares: new Map(),
+    given: new Map(),
     devices: new Map(),
     vaultKeys: new Map(),
   };
@@ -27,6 +29,7 @@ export function applyTo(layer: Layer, changes: RememberedChanges): void {
   put(layer.objects, changes.objects);
   put(layer.people, changes.people);
   put(layer.shares, changes.shares);
+  put(layer.given, changes.given);
   put(layer.devices, changes.devices);
   put(layer.vaultKeys, changes.vaultKeys);
 }
@@ -38,6 +41,7 @@ export function changesIn(layer: Layer): RememberedChanges {
     objects: Object.fromEntries(layer.objects),
     people: Object.fromEntries(layer.people),
     shares: Object.fromEntries(layer.shares),
+    given: Object.fromEntries(layer.given),
     devices: Object.fromEntries(layer.devices),
     vaultKeys: Object.fromEntries(layer.vaultKeys),
   };

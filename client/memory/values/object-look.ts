@@ -17,6 +17,8 @@ export interface ObjectLook {
    * accepted by the user.
    */
   saw(states: Readonly<Record<string, Omit<RememberedObject, 'accepted'>>>): Promise<void>;
+  /** Ends the look: no answer is compared by it any more. */
+  end(): void;
 }
 
 interface LookOptions {
@@ -28,8 +30,10 @@ interface LookOptions {
 
 /** Begins a look at the synchronised objects. */
 export function lookAtObjects({ recollection, list, keep }: LookOptions): ObjectLook {
-  const since = recollection.now();
+  const { since, end } = recollection.beginLook();
   return {
+    end,
+
     listed(objectId) {
       const writer = list();
       return writer === undefined ? undefined : recollection.listedObject(writer, objectId);

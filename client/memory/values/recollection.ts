@@ -1,74 +1,62 @@
 import { describeDocument, isNewer, isRolledBack } from './document-order.ts';
-import { applyTo, changesIn, createLayer, type Layer } from './layer.ts';
+import { createHistory } from './history.ts';
+import { applyTo, changesIn, createLayer } from './layer.ts';
+import { createKnownPeople } from './known-people.ts';
+import { createLayers, type Known } from './layers.ts';
 import {
   changesOf,
   type DocumentState,
   type Exchanged,
   type KnownObject,
   kinds,
+  parseName,
   type RememberedChanges,
   type RememberedDocument,
-  type RememberedPerson,
-  type RememberedShare,
   type StatementIds,
   type StoredChanges,
   type Untold,
 } from './remembered.ts';
 import { RolledBackError } from './rolled-back-error.ts';
 
-/** A value that counts, and the device that told it; undefined if this device saw it. */
-interface Known<T> {
-  readonly value: T;
-  readonly toldBy?: string;
-}
-
 export type Recollection = ReturnType<typeof createRecollection>;
 
 /** Creates what is remembered, as it is held while the memory is open. */
 export function createRecollection() {
-  let own = createLayer();
-  /** The values that each other device told. */
-  const told = new Map<string, Layer>();
-  /** The moments at which the values of documents and objects came. */
-  const moments = new Map<string, number>();
+  const layers = createLayers();
+  const { own, told, counting, first } = layers;
+  /** Keeps what was known of documents and objects before it was replaced. */
+  const history = createHistory<{
+    readonly document: Known<RememberedDocument> | undefined;
+    readonly states: readonly KnownObject[];
+  }>();
   let untold = createUntold();
   let exchanged: Exchanged | undefined;
   let forgottenList: string | undefined;
   let moment = 0;
 
+  /** Keeps what is known of documents and objects that change, for the looks that are open. */
+  function keepReplaced(changed: readonly RememberedChanges[]): void {
+    if (!history.isOpen()) return;
+    const names = changed.flatMap(({ documents, objects }) =>
+      Object.keys({ ...documents, ...objects }),
+    );
+    for (const name of new Set(names)) {
+      const value = { document: document(name), states: statesOf(name) };
+      history.keep(name, { until: moment, value });
+    }
+  }
+
   function apply({ told: others = {}, ...changes }: Partial<StoredChanges>): void {
-    moment += 1;
     exchanged = changes.exchanged ?? exchanged;
     forgottenList = changes.forgottenList ?? forgottenList;
     const seen = changesOf(changes);
-    applyTo(own, seen);
+    keepReplaced([seen, ...Object.values(others)]);
+    moment += 1;
+    layers.apply(seen, others);
     for (const kind of kinds) {
       for (const name of Object.keys(seen[kind])) untold[kind].add(name);
     }
     if (changes.untold !== undefined) untold = createUntold(changes.untold);
-    for (const [writer, values] of Object.entries(others)) {
-      const layer = told.get(writer) ?? createLayer();
-      told.set(writer, layer);
-      applyTo(layer, values);
-    }
-    for (const { documents, objects } of [seen, ...Object.values(others)]) {
-      for (const id of Object.keys({ ...documents, ...objects })) moments.set(id, moment);
-    }
-  }
-
-  /** Returns the devices that were revoked, by what this one and those that count told. */
-  function findRevoked(): Set<string> {
-    const revoked = new Set(revokedIn(own.devices));
-    for (const [writer, { devices }] of told) {
-      if (!revoked.has(writer)) for (const id of revokedIn(devices)) revoked.add(id);
-    }
-    return revoked;
-  }
-
-  /** Returns the layers of the other devices, without those that were revoked. */
-  function counting(): [string, Layer][] {
-    const revoked = findRevoked();
-    return [...told].filter(([writer]) => !revoked.has(writer));
   }
 
   function document(id: string): Known<RememberedDocument> | undefined {
@@ -82,35 +70,46 @@ export function createRecollection() {
     return known;
   }
 
-  /** Returns what this device saw, or else what another one told. */
-  function first<T>(find: (layer: Layer) => T | undefined): Known<T> | undefined {
-    const seen = find(own);
-    if (seen !== undefined) return { value: seen };
-    for (const [toldBy, layer] of counting()) {
-      const value = find(layer);
-      if (value !== undefined) return { value, toldBy };
-    }
-    return undefined;
+  function statesOf(id: string): readonly KnownObject[] {
+    const states = counting().flatMap(([toldBy, { objects }]): KnownObject[] => {
+      const value = objects.get(id);
+      return value === undefined ? [] : [{ ...value, toldBy }];
+    });
+    const seen = own.objects.get(id);
+    if (seen !== undefined) states.push(seen);
+    const last = Math.max(0, ...states.map(({ accepted = 0 }) => accepted));
+    return states.filter(({ accepted = 0 }) => accepted === last);
+  }
+
+  /** Returns what was known of a document at a moment. */
+  function documentAt(id: string, at: number): Known<RememberedDocument> | undefined {
+    const replaced = history.at(id, at);
+    return replaced === undefined ? document(id) : replaced.value.document;
   }
 
   return {
+    ...createKnownPeople(layers),
     apply,
     document,
     exchanged: () => exchanged,
     forgottenList: () => forgottenList,
     now: () => moment,
 
+    /** Begins a look at this moment; `end` it once its answers were compared. */
+    beginLook(): { readonly since: number; readonly end: () => void } {
+      return { since: moment, end: history.open(moment) };
+    },
+
     /**
      * Throws RolledBackError if a state of a document that the vault showed contradicts what was
      * remembered at an earlier moment.
      */
     compareDocument(id: string, shown: DocumentState, since: number): void {
-      const found = document(id);
-      if (found === undefined || (moments.get(id) ?? 0) > since) return;
-      if (!isRolledBack(shown, found.value)) return;
+      const found = documentAt(id, since);
+      if (found === undefined || !isRolledBack(shown, found.value)) return;
       throw new RolledBackError({
         subject: 'document',
-        id,
+        ...parseName(id),
         remembered: describeDocument(found.value),
         shown: describeDocument(shown),
         state: shown,
@@ -118,27 +117,19 @@ export function createRecollection() {
       });
     },
 
-    /** Throws RolledBackError if a share stands for something else than was remembered. */
-    compareShare(id: string, shown: RememberedShare): void {
-      const found = first((layer) => layer.shares.get(id));
-      const [remembered, now] = [describeShare(found?.value ?? shown), describeShare(shown)];
-      if (remembered === now) return;
-      const { toldBy } = found ?? {};
-      throw new RolledBackError({
-        subject: 'share',
-        id,
-        remembered,
-        shown: now,
-        ...(toldBy !== undefined && { toldBy }),
-      });
-    },
-
-    /** Returns whether this very state is what counts, or the user believes any. */
-    isKnown(id: string, { metadataHash }: DocumentState): boolean {
-      const value = document(id)?.value ?? {};
+    /** Returns whether this very state is what counted at a moment, or the user believes any. */
+    isKnown(id: string, { metadataHash }: DocumentState, at: number): boolean {
+      const value = documentAt(id, at)?.value ?? {};
       return (
         'forgotten' in value || ('metadataHash' in value && value.metadataHash === metadataHash)
       );
+    },
+
+    /** Returns the names under which a document is remembered, also as one that was received. */
+    namesOf(id: string): readonly string[] {
+      const all = [own, ...counting().map(([, layer]) => layer)];
+      const names = all.flatMap(({ documents }) => Array.from(documents.keys()));
+      return [...new Set([id, ...names.filter((name) => parseName(name).id === id)])];
     },
 
     /** Returns a value for a state that was seen, or undefined if it is known or older. */
@@ -152,17 +143,8 @@ export function createRecollection() {
       return isNewer(value, own.documents.get(id)) ? value : undefined;
     },
 
-    /** Returns whether a device was revoked, also by what was told just now. */
-    isRevoked: (writer: string, now: Readonly<Record<string, RememberedChanges>>): boolean =>
-      findRevoked().has(writer) ||
-      Object.values(now).some(({ devices }) => devices[writer] === 'revoked'),
-
-    /** Returns the ids of the devices that the user registered, also of those revoked since. */
-    devices: (): readonly string[] => {
-      const known = new Set(own.devices.keys());
-      for (const [, { devices }] of counting()) for (const id of devices.keys()) known.add(id);
-      return [...known];
-    },
+    isRevoked: layers.isRevoked,
+    devices: layers.devices,
 
     /** Returns the statements in an object that the writer of a list told; {} for none. */
     listedObject: (writer: string, objectId: string): StatementIds =>
@@ -172,32 +154,8 @@ export function createRecollection() {
      * Returns the states of an object that count: what this device and others had seen at a moment,
      * after the last time that the user accepted an older one.
      */
-    objectStates(id: string, until: number): readonly KnownObject[] {
-      if ((moments.get(id) ?? 0) > until) return [];
-      const states = counting().flatMap(([toldBy, { objects }]): KnownObject[] => {
-        const value = objects.get(id);
-        return value === undefined ? [] : [{ ...value, toldBy }];
-      });
-      const seen = own.objects.get(id);
-      if (seen !== undefined) states.push(seen);
-      const last = Math.max(0, ...states.map(({ accepted = 0 }) => accepted));
-      return states.filter(({ accepted = 0 }) => accepted === last);
-    },
-
-    hasShare: (id: string): boolean => own.shares.has(id),
-
-    /** Returns the person whose keys were confirmed last, here or on another device. */
-    person(name: string): RememberedPerson | undefined {
-      let known = own.people.get(name);
-      for (const [, { people }] of counting()) {
-        const value = people.get(name);
-        const [newest = ''] = known?.fingerprints ?? [];
-        if (known === undefined || value?.fingerprints.slice(1).includes(newest) === true) {
-          known = value ?? known;
-        }
-      }
-      return known;
-    },
+    objectStates: (id: string, at: number): readonly KnownObject[] =>
+      history.at(id, at)?.value.states ?? statesOf(id),
 
     vaultKeys: (): readonly string[] | undefined =>
       first((layer) => layer.vaultKeys.get('first'))?.value,
@@ -249,9 +207,8 @@ export function createRecollection() {
     }),
 
     forgetAll(): void {
-      own = createLayer();
-      told.clear();
-      moments.clear();
+      layers.clear();
+      history.clear();
       untold = createUntold();
       exchanged = undefined;
     },
@@ -264,15 +221,8 @@ function createUntold(given: Untold = {}) {
     objects: new Set(given.objects),
     people: new Set(given.people),
     shares: new Set(given.shares),
+    given: new Set(given.given),
     devices: new Set(given.devices),
     vaultKeys: new Set(given.vaultKeys),
   };
-}
-
-function revokedIn(devices: Layer['devices']): string[] {
-  return [...devices].flatMap(([id, fate]) => (fate === 'revoked' ? [id] : []));
-}
-
-function describeShare({ documentId, version }: RememberedShare): string {
-  return `document ${documentId}, ${version === null ? 'all versions' : `version ${version}`}`;
 }

@@ -11,6 +11,20 @@ const DocumentState = z.object({
 });
 export type DocumentState = z.output<typeof DocumentState>;
 
+/**
+ * Returns the name of a document that the user received. Each signer has a namespace, so that
+ * nobody's shares say anything of the user's own documents, or of somebody else's.
+ */
+export function receivedName(signer: string, documentId: string): string {
+  return `${signer}/${documentId.toLowerCase()}`;
+}
+
+/** Returns the id of a document, and the signer of one that the user received, from its name. */
+export function parseName(name: string): { readonly id: string; readonly signer?: string } {
+  const [first = '', id] = name.split('/');
+  return id === undefined ? { id: first } : { id, signer: first };
+}
+
 const Removed = z.object({ removed: z.literal(true) });
 
 /** How often the user accepted an older state of a document, and in place of which one. */
@@ -36,18 +50,42 @@ const RememberedPerson = z.object({
    * signed.
    */
   fingerprints: z.array(z.string()).min(1).readonly(),
-  /** The e-mail address, if the user shared something with it. */
+  /** The e-mail address under which the user confirmed the keys, if any. */
   email: z.string().optional(),
 });
 export type RememberedPerson = z.output<typeof RememberedPerson>;
 
-/** The document, and the version or all of them, for which a share stands for good. */
+/** The content for which a share that the user received stands for good. */
 const RememberedShare = z.object({
   documentId: z.string(),
   /** Number of the only version; null for all. */
   version: z.int().positive().nullable(),
+  /** The fingerprint of the identity that signed it; null if nobody did. */
+  signer: z.string().nullable(),
+  /** SHA3-256 of the sealed key, 64 hex digits. */
+  keyHash: z.string(),
 });
 export type RememberedShare = z.output<typeof RememberedShare>;
+
+/** A share that the user gave. */
+const GivenShare = z.object({
+  documentId: z.string(),
+  /** The id that the vault showed for the recipient. */
+  recipientId: z.string(),
+  /** The e-mail address of the recipient, whose keys the user confirmed. */
+  email: z.string(),
+  /** Number of the only version; null for all. */
+  version: z.int().positive().nullable(),
+  /** Time at which it ends; null if it does not. */
+  expiresAt: z.string().nullable(),
+});
+export type GivenShare = z.output<typeof GivenShare>;
+
+const Ended = z.object({ ended: z.literal(true) });
+
+/** A share that the user gave, or ended. */
+const RememberedGift = z.union([Ended, GivenShare]);
+export type RememberedGift = z.output<typeof RememberedGift>;
 
 /** The count and the hash of each device's statement in a synchronised object, by device. */
 const StatementIds = z.record(z.string(), z.tuple([z.int().positive(), z.string()]).readonly());
@@ -73,14 +111,16 @@ const DeviceFate = z.enum(['registered', 'revoked']);
 
 /** Values that changed, by the name under which each is remembered. */
 export const RememberedChanges = z.object({
-  /** By the id of the document. */
+  /** By the id of the document; of one that the user received, by `receivedName`. */
   documents: z.record(z.string(), RememberedDocument).default({}),
   /** By the id of a synchronised object. */
   objects: z.record(z.string(), RememberedObject).default({}),
-  /** By e-mail address or user id. */
+  /** By e-mail address, and by the id that the vault shows for the owner of a received share. */
   people: z.record(z.string(), RememberedPerson).default({}),
   /** By the id of a share that the user received. */
   shares: z.record(z.string(), RememberedShare).default({}),
+  /** By the id of a share that the user gave. */
+  given: z.record(z.string(), RememberedGift).default({}),
   /** By the id of a device that the user registered. */
   devices: z.record(z.string(), DeviceFate).default({}),
   /** Fingerprints of the first audit keys that the vault showed, under the name `first`. */
@@ -89,7 +129,15 @@ export const RememberedChanges = z.object({
 export type RememberedChanges = z.output<typeof RememberedChanges>;
 
 /** The kinds of values that are remembered. */
-export const kinds = ['documents', 'objects', 'people', 'shares', 'devices', 'vaultKeys'] as const;
+export const kinds = [
+  'documents',
+  'objects',
+  'people',
+  'shares',
+  'given',
+  'devices',
+  'vaultKeys',
+] as const;
 export type Kind = (typeof kinds)[number];
 
 /** The names of the values that were not told to the other devices yet. */
@@ -137,6 +185,7 @@ export function changesOf(given: Partial<RememberedChanges>): RememberedChanges 
     objects: {},
     people: {},
     shares: {},
+    given: {},
     devices: {},
     vaultKeys: {},
     ...given,

@@ -12,6 +12,11 @@ export class RolledBackError extends ClientError {
    * master key, and if the list of all objects went back.
    */
   readonly id: string | undefined;
+  /**
+   * The fingerprint of the identity whose shares showed the document; undefined for a document of
+   * the user's own.
+   */
+  readonly signer: string | undefined;
   /** Short texts for people of what was remembered, and of what the vault showed. */
   readonly remembered: string;
   readonly shown: string;
@@ -26,15 +31,17 @@ export class RolledBackError extends ClientError {
   constructor({
     subject,
     id,
+    signer,
     remembered,
     shown,
     toldBy,
     state,
   }: Pick<RolledBackError, 'subject' | 'remembered' | 'shown'> &
-    Partial<Pick<RolledBackError, 'id' | 'toldBy' | 'state'>>) {
+    Partial<Pick<RolledBackError, 'id' | 'signer' | 'toldBy' | 'state'>>) {
     super('rolled_back');
     this.subject = subject;
     this.id = id;
+    this.signer = signer;
     this.remembered = remembered;
     this.shown = shown;
     this.toldBy = toldBy;

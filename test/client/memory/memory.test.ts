@@ -46,8 +46,8 @@ test('a later session on the device remembers what an earlier one has seen', asy
   await see(memory, id, stateOf(2));
   await see(memory, removed, stateOf(1));
   await memory.removedDocument(removed);
-  await memory.confirmedPerson({ id: 'ann', email: 'ann@a.example' }, 'f1');
-  await memory.confirmedPerson({ id: 'ann', email: 'ann@a.example' }, 'f2');
+  await memory.confirmedPerson({ ownerId: 'ann', email: 'ann@a.example' }, 'f1');
+  await memory.confirmedPerson({ ownerId: 'ann', email: 'ann@a.example' }, 'f2');
   await memory.sawVaultKeys(['v1']);
 
   const later = openWith(store, beforeRekey);
@@ -68,10 +68,10 @@ test('what is remembered already is not written again', async (t) => {
   const id = randomUUID();
   const memory = openWith(store, beforeRekey);
   await see(memory, id, stateOf(2));
-  await memory.confirmedPerson({ id: 'ann' }, 'f1');
+  await memory.confirmedPerson({ ownerId: 'ann' }, 'f1');
   const before = store.records().length;
   await see(memory, id, stateOf(2));
-  await memory.confirmedPerson({ id: 'ann' }, 'f1');
+  await memory.confirmedPerson({ ownerId: 'ann' }, 'f1');
   await memory.sawVaultKeys(['v1']);
   await memory.sawVaultKeys(['v1']);
   t.is(store.records().length, before + 1);
@@ -151,6 +151,9 @@ test('an answer with the earlier master key that a rekey overtook is no lie', as
   const overtaken = memory.lookAtKeys();
   await memory.lookAtKeys().sawMasterKeys(afterRekey, 'password');
   await t.notThrowsAsync(overtaken.sawMasterKeys(beforeRekey, 'password'));
+  await t.throwsAsync(overtaken.sawMasterKeys({ masterKey: other }, 'device'), {
+    code: 'rolled_back',
+  });
   await t.throwsAsync(memory.lookAtKeys().sawMasterKeys(beforeRekey, 'password'), {
     code: 'rolled_back',
   });
