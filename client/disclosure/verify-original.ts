@@ -74,8 +74,8 @@ export interface OriginalOptions extends VerifyOptions, AuthorOptions {
  * Verifies without the vault that a file, or chosen segments of it, are what was sealed: the audit
  * proof as `verifyProof` does, that its entry seals a version of a document, the author's statement
  * in it as `verifyAuthor` does, that the opening is one of the entry's content commitment, and that
- * the file is what the opening speaks of. Never throws, whatever proof and opening hold; an error of
- * `source` is thrown as it is.
+ * the file is what the opening speaks of. Never throws, whatever proof and opening hold; an error
+ * of `source` is thrown as it is.
  */
 export async function verifyOriginal({
   proof,

@@ -16,13 +16,13 @@ export function describeFolder(facts: FolderFacts): string {
 
 const introduction = `This folder proves that a file was sealed: when, in which vault, and by whom.
 
-All of it at once: put the original beside this folder, and run in this folder, with a POSIX shell and
-OpenSSL 3,
+All of it at once: put the original beside this folder, and run in this folder, with a POSIX shell
+and OpenSSL 3,
 
   sh verify-original.sh FILE KEY_FINGERPRINT AUTHOR_FINGERPRINT
 
-Its last line must be "this file is what was sealed". The fingerprints may be left out; the script then
-says what it takes on trust. What follows says who proves what, and how to check each part by hand.
+Its last line must be "this file is what was sealed". The fingerprints may be left out; the script
+then says what it takes on trust. What follows says who proves what, and how to check each part by hand.
 `;
 
 const ofHsm = ({
@@ -50,8 +50,8 @@ const ofHsm = ({
 const ofVault = ({ issuer }: FolderFacts) => `2. THE VAULT: its word for what it recorded
 
   The vault calls itself ${issuer}.
-  That the entry was made at "timestamp", for the account "owner", as number "seq" of this document, is
-  the word of the vault. "sealedAt" is the time by the clock of its signer. The vault may hold other
+  That the entry was made at "timestamp", for the account "owner", as number "seq" of this document,
+  is the word of the vault. "sealedAt" is the time by the clock of its signer. The vault may hold other
   entries of the document; this folder has one.
 `;
 
@@ -60,8 +60,8 @@ function ofAuthor({ author }: FolderFacts): string {
   if (author === undefined) {
     return `${title}
 
-  The entry holds no statement of its author. That the user "actor" sealed the document is the vault's
-  word.
+  The entry holds no statement of its author. That the user "actor" sealed the document is the
+  vault's word.
 `;
   }
   return `${title}
@@ -76,8 +76,8 @@ function ofAuthor({ author }: FolderFacts): string {
     -sigfile author-signature.bin
 
   Whoever has the private key stated this, at ${author.statedAt} by their own clock.
-  Whose key it is, is the vault's word, unless you have its fingerprint from elsewhere: from the author,
-  or from somebody with whom the author shared documents:
+  Whose key it is, is the vault's word, unless you have its fingerprint from elsewhere: from the
+  author, or from somebody with whom the author shared documents:
   ${author.fingerprint}
   An account is not a person: others may know its password or have its device.
 `;
@@ -89,8 +89,8 @@ const ofReader = `4. YOUR OWN COMPARISON: which file it is
 
   This must print the "sha256" of opening.json:
   openssl dgst -sha256 FILE
-  That opening.json belongs to the entry, verify-original.sh computes: the "root" over the parts of the
-  file, and from it the contentCommitment.
+  That opening.json belongs to the entry, verify-original.sh computes: the "root" over the parts of
+  the file, and from it the contentCommitment.
   "fileHash" in the entry is the SHA3-256 of the encrypted file, which is not in this folder, and
   "metadataHash" that of the encrypted name and keywords.
   What the file shows, and whether it is true, no signature says.

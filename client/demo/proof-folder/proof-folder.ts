@@ -41,8 +41,8 @@ export async function writeProofFolder(disclosure: Disclosure, directory: string
 }
 
 /**
- * Runs verify-original.sh of a folder on the original. Resolves with its last line, whether the file
- * is the original or not.
+ * Runs verify-original.sh of a folder on the original. Resolves with its last line, whether the
+ * file is the original or not.
  */
 export async function runOriginalScript(
   directory: string,

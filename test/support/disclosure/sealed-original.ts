@@ -78,8 +78,8 @@ export async function hashContent(
 export type SealedOriginal = Awaited<ReturnType<typeof sealOriginal>>;
 
 /**
- * Makes the seal of a file, and all that its owner can disclose, without a vault. `data` are further
- * members of the entry's data, or make them from its content commitment.
+ * Makes the seal of a file, and all that its owner can disclose, without a vault. `data` are
+ * further members of the entry's data, or make them from its content commitment.
  */
 export async function sealOriginal(
   bytes: Bytes,
