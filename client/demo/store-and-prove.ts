@@ -9,6 +9,7 @@ import { createAccount, openAccount, type OpenAccount } from './steps/account.ts
 import { DemoError } from './terminal/demo-error.ts';
 import { openEvidence } from './steps/evidence.ts';
 import { formatBytes } from './terminal/progress.ts';
+import { verifyOriginalTwice } from './proof-folder/original.ts';
 import { writeProofFolder } from './proof-folder/proof-folder.ts';
 import { readBack } from './steps/read-back.ts';
 import { openResumePlace, type ResumePlace } from './steps/resume-place.ts';
@@ -62,9 +63,12 @@ export async function storeAndProve(options: StoreAndProveOptions): Promise<void
   await shareWithSecondAccount(client, account, { ...stored, versions, mailDirectory });
 
   const directory = out ?? join(outputs, document.id);
-  await writeProofFolder(proof, directory);
+  const disclosed = { version: 1, includeFile: true };
+  const disclosure = await account.session.disclose(document.id, disclosed);
+  await writeProofFolder(disclosure, document.encryptedMetadata, directory);
   say(`the vault's audit keys, by fingerprint: ${trustedKeys.join(', ')}`);
   await verifyTwice(directory, trustedKeys, say);
+  await verifyOriginalTwice(directory, { path: file, source }, { trustedKeys, say });
   await place.forgetAccount();
   say(`the proof is in ${directory}; its README.txt says what it proves and what it does not`);
 }

@@ -1,15 +1,30 @@
+import { execFile } from 'node:child_process';
 import { readdir, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import test from 'ava';
+import { promisify } from 'node:util';
+import test, { type ExecutionContext } from 'ava';
 import { freePort } from '../../app/dev/processes/free-port.ts';
 import { temporaryDirectory } from '../support/processes/processes.ts';
 import { startReadyVault } from '../support/vault/vault.ts';
 import { runDemo } from '../support/processes/run-demo.ts';
 
+const execute = promisify(execFile);
 const vault = await startReadyVault();
 test.after.always(() => vault.stop());
 
-const proofFiles = ['README.txt', 'entry.json', 'key.pem', 'proof.json', 'signature.der'];
+const proofFiles = [
+  'README.txt',
+  'encrypted.bin',
+  'entry.json',
+  'file-key.txt',
+  'key.pem',
+  'metadata.bin',
+  'opening.json',
+  'opening.txt',
+  'proof.json',
+  'signature.der',
+  'verify-original.sh',
+];
 
 test('the demo passes all steps, and both verifications fail after one changed bit', async (t) => {
   const directory = await temporaryDirectory(t);
@@ -35,10 +50,14 @@ test('the demo passes all steps, and both verifications fail after one changed b
   t.regex(text, /^client library: valid$/m);
   t.regex(text, /^openssl dgst -sha3-256 -verify .*: Verified OK$/m);
 
+  t.regex(text, /^client library: this file is what was sealed$/m);
+  t.regex(text, /^sh verify-original\.sh FILE: this file is what was sealed$/m);
+
   const [document = '', ...others] = await readdir(join(directory, 'demo-output'));
   t.deepEqual(others, []);
   const proof = join(directory, 'demo-output', document);
   t.deepEqual(await readdir(proof), proofFiles);
+  await followReadme(t, proof, join(directory, 'agreement.txt'));
 
   const entry = await readFile(join(proof, 'entry.json'));
   entry[100] = (entry[100] ?? 0) ^ 1;
@@ -48,6 +67,24 @@ test('the demo passes all steps, and both verifications fail after one changed b
   t.regex(check.text, /^client library: NOT VALID/m);
   t.regex(check.text, /^openssl dgst .*: NOT VERIFIED$/m);
 });
+
+/** Runs every command of a README.txt, and expects what the line before it says. */
+async function followReadme(t: ExecutionContext, folder: string, file: string): Promise<void> {
+  const readme = await readFile(join(folder, 'README.txt'), 'utf8');
+  const lines = readme.split('\n');
+  const run = async (command: string) =>
+    (await execute('sh', ['-c', command.replaceAll('FILE', `'${file}'`)], { cwd: folder })).stdout;
+  const commands = lines.map((line) => line.trim()).filter((line) => /^(?:openssl|sh) /.test(line));
+  t.is(commands.length, 7);
+  for (const command of commands) {
+    const output = (await run(command)).trim();
+    const before = lines[lines.findIndex((line) => line.trim() === command) - 1]?.trim() ?? '';
+    if (command.startsWith('sh ')) t.true(output.endsWith('this file is what was sealed'));
+    else if (command.includes('-verify')) t.is(output, 'Verified OK');
+    else if (/^[0-9a-f]{64}$/.test(before)) t.true(output.endsWith(before), command);
+    else t.true((await readFile(join(folder, 'proof.json'), 'utf8')).includes(output.slice(-64)));
+  }
+}
 
 test('the demo stores an empty file too, and writes its proof to the given folder', async (t) => {
   const directory = await temporaryDirectory(t);

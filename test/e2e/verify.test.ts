@@ -3,8 +3,8 @@ import { readFile, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import test, { type ExecutionContext } from 'ava';
 import canonicalize from 'canonicalize';
-import { writeProofFolder } from '../../client/demo/proof-folder/proof-folder.ts';
 import { writeProofFiles } from '../../client/node/proof-files.ts';
+import type { AuditProof } from '../../client/proofs/proof-format.ts';
 import { keyFingerprint } from '../../client/proofs/verify-proof.ts';
 import { runProgram, temporaryDirectory } from '../support/processes/processes.ts';
 
@@ -39,9 +39,14 @@ async function verify(t: ExecutionContext, directory: string, ...args: string[])
   };
 }
 
+async function writeFolder(proof: AuditProof, directory: string): Promise<void> {
+  await writeProofFiles(proof, directory);
+  await writeFile(join(directory, 'proof.json'), JSON.stringify(proof));
+}
+
 async function createFolder(t: ExecutionContext): Promise<string> {
   const directory = await temporaryDirectory(t);
-  await writeProofFolder(proof, directory);
+  await writeFolder(proof, directory);
   return directory;
 }
 
@@ -86,7 +91,7 @@ test('a changed proof.json is detected, though OpenSSL does not read it', async 
 test('an entry signed with another key fails the client library, but not OpenSSL', async (t) => {
   const directory = await createFolder(t);
   const forged = prove({ id: proof.id, data: { name: 'forged' } });
-  await writeProofFolder(forged, directory);
+  await writeFolder(forged, directory);
   t.deepEqual(await verify(t, directory, '--key', proof.hsmKeyId), {
     ...bad,
     opensslAgrees: true,

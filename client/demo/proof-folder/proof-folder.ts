@@ -1,11 +1,15 @@
 import { readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { decodeBase64 } from '../../bytes/base64.ts';
+import type { Disclosure } from '../../disclosure/disclose.ts';
+import { isOfSegments } from '../../disclosure/opening.ts';
+import { writeDisclosure } from '../../node/disclosure/disclosure-folder.ts';
 import { opensslArguments, verifyWithOpenssl } from '../../node/openssl.ts';
-import { readKeyFile, readProofFiles, writeProofFiles } from '../../node/proof-files.ts';
+import { readKeyFile, readProofFiles } from '../../node/proof-files.ts';
 import { AuditProof } from '../../proofs/proof-format.ts';
 import { keyFingerprint, verifyProof, type ProofDefect } from '../../proofs/verify-proof.ts';
 import { DemoError } from '../terminal/demo-error.ts';
+import { readFolderEntry } from './folder-entry.ts';
 import { describeFolder } from './folder-readme.ts';
 
 export const opensslCommand = ['openssl', ...opensslArguments].join(' ');
@@ -17,12 +21,26 @@ export interface FolderVerdict {
   readonly opensslAgrees: boolean;
 }
 
-/** Writes all files that are needed to verify the proof, and a README.txt that explains how. */
-export async function writeProofFolder(proof: AuditProof, directory: string): Promise<void> {
-  await writeProofFiles(proof, directory);
-  await writeFile(join(directory, 'proof.json'), `${JSON.stringify(proof, null, 2)}\n`);
-  const fingerprint = keyFingerprint(decodeBase64(proof.publicKey));
-  const readme = describeFolder({ command: opensslCommand, fingerprint });
+/**
+ * Writes all files that are needed to verify a disclosure of a whole file, the encrypted metadata
+ * of its version, and a README.txt that explains how. Throws DemoError for a disclosure of chosen
+ * segments.
+ */
+export async function writeProofFolder(
+  disclosure: Disclosure,
+  encryptedMetadata: string,
+  directory: string,
+): Promise<void> {
+  const { proof, opening } = disclosure;
+  if (isOfSegments(opening)) throw new DemoError('the folder is for a whole file');
+  await writeDisclosure(disclosure, directory);
+  await writeFile(join(directory, 'metadata.bin'), decodeBase64(encryptedMetadata));
+  const readme = describeFolder({
+    entry: readFolderEntry(proof),
+    command: opensslCommand,
+    fingerprint: keyFingerprint(decodeBase64(proof.publicKey)),
+    sha256: opening.sha256,
+  });
   await writeFile(join(directory, 'README.txt'), readme);
 }
 
