@@ -1,5 +1,5 @@
 import { readdir } from 'node:fs/promises';
-import { basename, join, resolve } from 'node:path';
+import { basename, join } from 'node:path';
 import { decodeBase64 } from '../bytes/base64.ts';
 import { defaultRetry } from '../http/retry.ts';
 import { createNodeHash } from '../node/hash.ts';
@@ -9,6 +9,7 @@ import { createAccount, openAccount, type OpenAccount } from './steps/account.ts
 import { DemoError } from './terminal/demo-error.ts';
 import { openEvidence } from './steps/evidence.ts';
 import { formatBytes } from './terminal/progress.ts';
+import { verifyOriginalTwice } from './proof-folder/original.ts';
 import { writeProofFolder } from './proof-folder/proof-folder.ts';
 import { readBack } from './steps/read-back.ts';
 import { openResumePlace, type ResumePlace } from './steps/resume-place.ts';
@@ -17,7 +18,7 @@ import { readSealedEntry } from './steps/sealed-entry.ts';
 import { shareWithSecondAccount } from './steps/second-account.ts';
 import { addSecondVersion } from './steps/second-version.ts';
 import { storeEvidence } from './steps/store-evidence.ts';
-import { requireOpenssl, verifyFile, verifyTwice } from './proof-folder/verification.ts';
+import { requireOpenssl, verifyTwice } from './proof-folder/verification.ts';
 
 export interface StoreAndProveOptions {
   readonly file: string;
@@ -54,8 +55,8 @@ export async function storeAndProve(options: StoreAndProveOptions): Promise<void
   const { proof, author } = await account.session.certifyDocument(document.id);
   const { timestamp } = readSealedEntry(proof.entryCanonical, document);
   say(`sealed by the HSM's key ${proof.hsmKeyId} at ${timestamp}`);
-  const authorFingerprint = author?.fingerprint ?? '';
-  say(`you stated so, by the key of your identity ${authorFingerprint}`);
+  const fingerprint = author?.fingerprint;
+  say(`you stated so, by the key of your identity ${fingerprint ?? '(none)'}`);
 
   const stored = { ...evidence, document };
   await readBack(client, account, stored);
@@ -64,10 +65,13 @@ export async function storeAndProve(options: StoreAndProveOptions): Promise<void
   await shareWithSecondAccount(client, account, { ...stored, versions, mailDirectory });
 
   const directory = out ?? join(outputs, document.id);
-  await writeProofFolder(await account.session.disclose(document.id, { version: 1 }), directory);
+  const disclosed = { version: 1, includeFile: true };
+  const disclosure = await account.session.disclose(document.id, disclosed);
+  await writeProofFolder(disclosure, document.encryptedMetadata, directory);
   say(`the vault's audit keys, by fingerprint: ${trustedKeys.join(', ')}`);
   await verifyTwice(directory, trustedKeys, say);
-  await verifyFile(directory, resolve(file), [proof.hsmKeyId, authorFingerprint], say);
+  const known = { trustedKeys, fingerprint };
+  await verifyOriginalTwice(directory, { path: file, source }, { ...known, say });
   await place.forgetAccount();
   say(`the proof is in ${directory}; its README.txt says what it proves and what it does not`);
 }

@@ -1,11 +1,14 @@
+import { execFile } from 'node:child_process';
 import { readdir, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import test from 'ava';
+import { promisify } from 'node:util';
+import test, { type ExecutionContext } from 'ava';
 import { freePort } from '../../app/dev/processes/free-port.ts';
 import { temporaryDirectory } from '../support/processes/processes.ts';
 import { startReadyVault } from '../support/vault/vault.ts';
 import { runDemo } from '../support/processes/run-demo.ts';
 
+const execute = promisify(execFile);
 const vault = await startReadyVault();
 test.after.always(() => vault.stop());
 
@@ -14,9 +17,12 @@ const proofFiles = [
   'author-key.pem',
   'author-signature.bin',
   'author-statement.bin',
+  'encrypted.bin',
   'entry.json',
+  'file-key.txt',
   'identity-changes.json',
   'key.pem',
+  'metadata.bin',
   'opening.json',
   'opening.txt',
   'proof.json',
@@ -35,7 +41,6 @@ test('the demo passes all steps, and both verifications fail after one changed b
     /^a second login finds it by the keyword/,
     /^it decrypts the metadata: agreement\.txt, 15 bytes$/,
     /^and downloads and decrypts the file: the bytes and the SHA3-256 are the same$/,
-    /^you stated so, by the key of your identity [0-9a-f]{32}$/,
     /^version 2 added and sealed: each version has a proof of its own/,
     /^shared with it: the vault showed the same key/,
     /^the second account lists agreement\.txt, and decrypts every version$/,
@@ -49,13 +54,16 @@ test('the demo passes all steps, and both verifications fail after one changed b
     [...places].sort((a, b) => a - b),
   );
   t.regex(text, /^client library: valid$/m);
-  t.regex(text, /^sh verify-original\.sh: this file is what was sealed$/m);
   t.regex(text, /^openssl dgst -sha3-256 -verify .*: Verified OK$/m);
+
+  t.regex(text, /^client library: this file is what was sealed$/m);
+  t.regex(text, /^sh verify-original\.sh FILE: this file is what was sealed$/m);
 
   const [document = '', ...others] = await readdir(join(directory, 'demo-output'));
   t.deepEqual(others, []);
   const proof = join(directory, 'demo-output', document);
   t.deepEqual(await readdir(proof), proofFiles);
+  await followReadme(t, proof, join(directory, 'agreement.txt'));
 
   const entry = await readFile(join(proof, 'entry.json'));
   entry[100] = (entry[100] ?? 0) ^ 1;
@@ -65,6 +73,24 @@ test('the demo passes all steps, and both verifications fail after one changed b
   t.regex(check.text, /^client library: NOT VALID/m);
   t.regex(check.text, /^openssl dgst .*: NOT VERIFIED$/m);
 });
+
+/** Runs every command of a README.txt, and expects what the line before it says. */
+async function followReadme(t: ExecutionContext, folder: string, file: string): Promise<void> {
+  const readme = await readFile(join(folder, 'README.txt'), 'utf8');
+  const lines = readme.split('\n');
+  const run = async (command: string) =>
+    (await execute('sh', ['-c', command.replaceAll('FILE', `'${file}'`)], { cwd: folder })).stdout;
+  const commands = lines.map((line) => line.trim()).filter((line) => /^(?:openssl|sh) /.test(line));
+  t.is(commands.length, 7);
+  for (const command of commands) {
+    const output = (await run(command)).trim();
+    const before = lines[lines.findIndex((line) => line.trim() === command) - 1]?.trim() ?? '';
+    if (command.startsWith('sh ')) t.true(output.endsWith('this file is what was sealed'));
+    else if (command.includes('-verify')) t.is(output, 'Verified OK');
+    else if (/^[0-9a-f]{64}$/.test(before)) t.true(output.endsWith(before), command);
+    else t.true((await readFile(join(folder, 'proof.json'), 'utf8')).includes(output.slice(-64)));
+  }
+}
 
 test('the demo stores an empty file too, and writes its proof to the given folder', async (t) => {
   const directory = await temporaryDirectory(t);

@@ -39,10 +39,9 @@ async function verify(t: ExecutionContext, directory: string, ...args: string[])
   };
 }
 
-/** Writes the files of a proof folder that the demo verifies. */
-async function writeFolder(written: AuditProof, directory: string): Promise<void> {
-  await writeProofFiles(written, directory);
-  await writeFile(join(directory, 'proof.json'), JSON.stringify(written));
+async function writeFolder(proof: AuditProof, directory: string): Promise<void> {
+  await writeProofFiles(proof, directory);
+  await writeFile(join(directory, 'proof.json'), JSON.stringify(proof));
 }
 
 async function createFolder(t: ExecutionContext): Promise<string> {

@@ -1,97 +1,87 @@
-interface FolderFacts {
-  /** The command that verifies the signature of the entry. */
+import { describeAuthor } from './author-readme.ts';
+import type { FolderEntry } from './folder-entry.ts';
+
+export interface FolderReadme {
+  readonly entry: FolderEntry;
+  /** The openssl command that verifies the signature. */
   readonly command: string;
-  /** SHA-256 of the vault's key, 64 hex digits. */
+  /** Fingerprint of the key in key.pem, 64 hex digits. */
   readonly fingerprint: string;
-  /** The vault's name in the entry. */
-  readonly issuer: string;
-  /** The author as the entry shows it; undefined if it holds no statement. */
-  readonly author: { readonly fingerprint: string; readonly statedAt: string } | undefined;
+  /** SHA-256 of the original, 64 hex digits. */
+  readonly sha256: string;
 }
 
 /** Returns the text of the README.txt in a proof folder, for anyone who receives the folder. */
-export function describeFolder(facts: FolderFacts): string {
-  return [introduction, ofHsm(facts), ofVault(facts), ofAuthor(facts), ofReader].join('\n');
-}
+export function describeFolder({ entry, command, fingerprint, sha256 }: FolderReadme): string {
+  return `This folder proves what a file was when it was sealed. You need the file itself, which is
+not in this folder, a shell, and OpenSSL 3. Neither the vault nor its software is needed.
 
-const introduction = `This folder proves that a file was sealed: when, in which vault, and by whom.
+  entry.json          what the vault recorded, in canonical JSON (RFC 8785)
+  signature.der       the signature of the vault's HSM over entry.json: ECDSA P-256 with SHA3-256
+  key.pem             the public key of the HSM
+  proof.json          the vault's audit proof: all of the above and the SHA3-256 of the entry
+  opening.json        the values that connect the file with the entry, for programs
+  opening.txt         the same values, for the script
+  author-*            what the author stated, with signature and key, if the author stated it
+  verify-original.sh  the script that compares them all; verify-entry.sh and verify-opening.sh are
+                      parts of it
+  encrypted.bin       the encrypted file, as the vault stores it
+  file-key.txt        the key of encrypted.bin; it opens nothing else
+  metadata.bin        the encrypted metadata, which nothing in this folder opens
 
-All of it at once: put the original beside this folder, and run in this folder, with a POSIX shell
-and OpenSSL 3,
+All at once, in this folder:
 
-  sh verify-original.sh FILE KEY_FINGERPRINT AUTHOR_FINGERPRINT
+  sh verify-original.sh FILE ${fingerprint}
 
-Its last line must be "this file is what was sealed". The fingerprints may be left out; the script
-then says what it takes on trust. What follows says who proves what, and how to check each part by hand.
-`;
+It must end with "this file is what was sealed". Each of the following steps shows one part of this.
 
-const ofHsm = ({
-  command,
-  fingerprint,
-}: FolderFacts) => `1. THE HSM: this entry was signed, and has not changed since
+1. What the HSM proves: nobody has changed the entry since it was signed
 
-  entry.json     what the vault recorded, in canonical JSON (RFC 8785)
-  signature.der  the signature of the vault's HSM over entry.json: ECDSA P-256 with SHA3-256
-  key.pem        the public key of the HSM
-  proof.json     all of the above and the SHA3-256 of the entry
-
-  This must print "Verified OK":
   ${command}
-  This must print the entryHash of proof.json:
+
+This must print "Verified OK". The key is the vault's only if the vault publishes this fingerprint
+elsewhere; the command prints the fingerprint of key.pem:
+
+  ${fingerprint}
+  openssl pkey -pubin -in key.pem -outform DER | openssl dgst -sha256
+
+The SHA3-256 of the entry, entryHash in proof.json:
+
   openssl dgst -sha3-256 entry.json
 
-  Whose key that is, the folder cannot show. It is the vault's only if the vault publishes this
-  fingerprint elsewhere:
-  ${fingerprint}
-  This prints the fingerprint of key.pem:
-  openssl pkey -pubin -in key.pem -outform DER | openssl dgst -sha256
-`;
+2. What the vault says, and you believe or do not
 
-const ofVault = ({ issuer }: FolderFacts) => `2. THE VAULT: its word for what it recorded
+The vault that signs calls itself ${entry.issuer}.
+It says that version ${entry.version} of the document ${entry.documentId}
+was sealed at ${entry.timestamp} by its clock, at the wish of the user
+${entry.actorId}. The signature shows only that this was not changed
+afterwards. An operator of the vault who has the HSM can have any time and any user signed. The
+signature covers only this entry; the vault may have others.
 
-  The vault calls itself ${issuer}.
-  That the entry was made at "timestamp", for the account "owner", as number "seq" of this document,
-  is the word of the vault. "sealedAt" is the time by the clock of its signer. The vault may hold other
-  entries of the document; this folder has one.
-`;
+${describeAuthor(entry)}
 
-function ofAuthor({ author }: FolderFacts): string {
-  const title = '3. THE AUTHOR: who says to have sealed it';
-  if (author === undefined) {
-    return `${title}
+4. What your own comparison proves: the file is what was sealed
 
-  The entry holds no statement of its author. That the user "actor" sealed the document is the
-  vault's word.
-`;
-  }
-  return `${title}
+data.contentCommitment in the entry is a hash over the file, with random salts, so that nobody could
+guess the file from it. The script computes it again from opening.txt, and the hashes in opening.txt
+from the file. No trust in the vault is needed for this step. You know the file by its SHA-256, which
+is sha256 in opening.txt:
 
-  author-statement.bin  what the author signed: the text in "statement" of entry.json, after a label
-  author-signature.bin  the author's signature: Ed25519
-  author-key.pem        the author's public key
-  identity-changes.json audit proofs of the changes of the author's keys, if they changed
+  ${sha256}
+  openssl dgst -sha256 FILE
 
-  This must print "Signature Verified Successfully":
-  openssl pkeyutl -verify -rawin -pubin -inkey author-key.pem -in author-statement.bin \\
-    -sigfile author-signature.bin
+data.fileHash is the SHA3-256 of the encrypted file, of ${entry.size} bytes:
 
-  Whoever has the private key stated this, at ${author.statedAt} by their own clock.
-  Whose key it is, is the vault's word, unless you have its fingerprint from elsewhere: from the
-  author, or from somebody with whom the author shared documents:
-  ${author.fingerprint}
-  An account is not a person: others may know its password or have its device.
+  ${entry.fileHash}
+  openssl dgst -sha3-256 encrypted.bin
+
+data.metadataHash is the SHA3-256 of the encrypted metadata, which has the name of the file and more.
+The owner alone can open it:
+
+  ${entry.metadataHash}
+  openssl dgst -sha3-256 metadata.bin
+
+What nothing here shows: who made the file and when, whether what it says is true, and whether it was
+sealed for the first time. A file can be sealed again, by anyone who has it.
 `;
 }
-
-const ofReader = `4. YOUR OWN COMPARISON: which file it is
-
-  opening.json, opening.txt  the values that open "contentCommitment" in the entry for this file
-
-  This must print the "sha256" of opening.json:
-  openssl dgst -sha256 FILE
-  That opening.json belongs to the entry, verify-original.sh computes: the "root" over the parts of
-  the file, and from it the contentCommitment.
-  "fileHash" in the entry is the SHA3-256 of the encrypted file, which is not in this folder, and
-  "metadataHash" that of the encrypted name and keywords.
-  What the file shows, and whether it is true, no signature says.
-`;

@@ -1,22 +1,18 @@
 import { readFile, writeFile } from 'node:fs/promises';
-import { execFile } from 'node:child_process';
 import { join } from 'node:path';
-import { promisify } from 'node:util';
-import { z } from 'zod';
-import { verifyAuthor } from '../../authorship/verify-author.ts';
 import { decodeBase64 } from '../../bytes/base64.ts';
 import type { Disclosure } from '../../disclosure/disclose.ts';
-import { opensslArguments, verifyWithOpenssl } from '../../node/openssl.ts';
+import { isOfSegments } from '../../disclosure/opening.ts';
 import { writeDisclosure } from '../../node/disclosure/disclosure-folder.ts';
+import { opensslArguments, verifyWithOpenssl } from '../../node/openssl.ts';
 import { readKeyFile, readProofFiles } from '../../node/proof-files.ts';
 import { AuditProof } from '../../proofs/proof-format.ts';
 import { keyFingerprint, verifyProof, type ProofDefect } from '../../proofs/verify-proof.ts';
 import { DemoError } from '../terminal/demo-error.ts';
+import { readFolderEntry } from './folder-entry.ts';
 import { describeFolder } from './folder-readme.ts';
 
 export const opensslCommand = ['openssl', ...opensslArguments].join(' ');
-
-const NamedEntry = z.object({ issuer: z.string() });
 
 export interface FolderVerdict {
   /** The first defect that the client library finds; undefined if it finds none. */
@@ -25,33 +21,27 @@ export interface FolderVerdict {
   readonly opensslAgrees: boolean;
 }
 
-/** Writes what verifies the seal and the original, and a README.txt that explains how. */
-export async function writeProofFolder(disclosure: Disclosure, directory: string): Promise<void> {
+/**
+ * Writes all files that are needed to verify a disclosure of a whole file, the encrypted metadata
+ * of its version, and a README.txt that explains how. Throws DemoError for a disclosure of chosen
+ * segments.
+ */
+export async function writeProofFolder(
+  disclosure: Disclosure,
+  encryptedMetadata: string,
+  directory: string,
+): Promise<void> {
+  const { proof, opening } = disclosure;
+  if (isOfSegments(opening)) throw new DemoError('the folder is for a whole file');
   await writeDisclosure(disclosure, directory);
-  const { proof } = disclosure;
-  const { issuer } = NamedEntry.parse(JSON.parse(proof.entryCanonical));
-  const verdict = verifyAuthor(proof);
+  await writeFile(join(directory, 'metadata.bin'), decodeBase64(encryptedMetadata));
   const readme = describeFolder({
+    entry: readFolderEntry(proof),
     command: opensslCommand,
     fingerprint: keyFingerprint(decodeBase64(proof.publicKey)),
-    issuer,
-    author: verdict.standing === 'unknown_key' ? verdict : undefined,
+    sha256: opening.sha256,
   });
   await writeFile(join(directory, 'README.txt'), readme);
-}
-
-/**
- * Runs verify-original.sh of a folder on the original. Resolves with its last line, whether the
- * file is the original or not.
- */
-export async function runOriginalScript(
-  directory: string,
-  original: string,
-  fingerprints: readonly string[],
-): Promise<string> {
-  const args = [join(directory, 'verify-original.sh'), original, ...fingerprints];
-  const output = await promisify(execFile)('sh', args).catch((error: { stdout?: string }) => error);
-  return output.stdout?.trimEnd().split('\n').at(-1) ?? '';
 }
 
 /**

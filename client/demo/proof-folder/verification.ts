@@ -1,6 +1,6 @@
 import { findOpenssl, isOpenssl3 } from '../../node/openssl.ts';
 import { DemoError } from '../terminal/demo-error.ts';
-import { opensslCommand, runOriginalScript, verifyFolder } from './proof-folder.ts';
+import { opensslCommand, verifyFolder } from './proof-folder.ts';
 import type { Say } from '../terminal/say.ts';
 
 /** Throws DemoError unless OpenSSL 3 is installed. */
@@ -24,22 +24,5 @@ export async function verifyTwice(
   say(`${opensslCommand}: ${opensslAgrees ? 'Verified OK' : 'NOT VERIFIED'}`);
   if (defect !== undefined || !opensslAgrees) {
     throw new DemoError(`the proof in ${directory} is not valid`);
-  }
-}
-
-/**
- * Verifies with verify-original.sh that a file is what was sealed. Throws DemoError if it is not.
- * @param fingerprints those of the vault's key and of the author's identity
- */
-export async function verifyFile(
-  directory: string,
-  file: string,
-  fingerprints: readonly string[],
-  say: Say,
-): Promise<void> {
-  const said = await runOriginalScript(directory, file, fingerprints);
-  say(`sh verify-original.sh: ${said}`);
-  if (said !== 'this file is what was sealed') {
-    throw new DemoError(`the proof in ${directory} is not one of ${file}`);
   }
 }

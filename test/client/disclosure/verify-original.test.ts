@@ -1,9 +1,12 @@
 import { randomBytes } from 'node:crypto';
 import test from 'ava';
 import type { Bytes } from '../../../client/bytes/bytes.ts';
+import { commitmentOf } from '../../../client/content/commitment.ts';
+import { makeFullOpening } from '../../../client/disclosure/make-opening.ts';
 import { verifyOriginal } from '../../../client/disclosure/verify-original.ts';
 import { createNodeHash } from '../../../client/node/hash.ts';
 import {
+  hashContent,
   proveEntry,
   sealedDocumentId,
   sealedEntry,
@@ -87,6 +90,23 @@ test('a proof that says nothing of this file is refused', async (t) => {
 test('the opening of another seal of the same file is refused', async (t) => {
   const other = (await sealOriginal(original)).discloseAll().opening;
   t.like(await verify(original, { opening: other }), { reason: 'other_commitment' });
+});
+
+test('an owner who commits to hashes of two files can show neither as the original', async (t) => {
+  const other = new Uint8Array(randomBytes(original.length));
+  const { seed } = sealed.content;
+  const hashed = await hashContent(other, { seed: sealed.seed });
+  for (const content of [
+    { seed, root: sealed.content.root, sha256: hashed.content.sha256 },
+    { seed, root: hashed.content.root, sha256: sealed.content.sha256 },
+  ]) {
+    const both = { content, size: original.length };
+    const proof = proveEntry(sealedEntry({ contentCommitment: await commitmentOf(both) }));
+    for (const bytes of [original, other]) {
+      const verdict = await verify(bytes, { proof, opening: makeFullOpening(both) });
+      t.like(verdict, { valid: false, reason: 'other_content' });
+    }
+  }
 });
 
 test('an error of the file is not mistaken for a verdict', async (t) => {
