@@ -1,7 +1,12 @@
 import type { FolderEntry } from './folder-entry.ts';
 
-const anAccount = `An account is not a person: whoever knows the password, or has a device of the account, acts in its
-name.`;
+const anAccount = `An account is not a person: whoever knows the password, or has a device of the
+account, acts in its name.`;
+
+const command = [
+  'openssl pkeyutl -verify -rawin -pubin -inkey author-key.pem',
+  '-in author-statement.bin -sigfile author-signature.bin',
+].join(' ');
 
 /** Returns the section of the README.txt on the author of a seal. */
 export function describeAuthor({ author }: FolderEntry): string {
@@ -13,8 +18,7 @@ ${anAccount}`;
   }
   return `3. What the author proves: the owner of a key stated this seal
 
-  openssl pkeyutl -verify -rawin -pubin -inkey author-key.pem -in author-statement.bin \\
-    -sigfile author-signature.bin
+  ${command}
 
 This must print "Signature Verified Successfully". author-statement.bin is data.author.statement of
 the entry, after a label; it says what was sealed, and was stated at ${author.statedAt}

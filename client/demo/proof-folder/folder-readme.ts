@@ -62,10 +62,10 @@ ${describeAuthor(entry)}
 
 4. What your own comparison proves: the file is what was sealed
 
-data.contentCommitment in the entry is a hash over the file, with random salts, so that nobody could
-guess the file from it. The script computes it again from opening.txt, and the hashes in opening.txt
-from the file. No trust in the vault is needed for this step. You know the file by its SHA-256, which
-is sha256 in opening.txt:
+data.contentCommitment in the entry is a hash over the file, with random salts, so that nobody
+could guess the file from it. The script computes it again from opening.txt, and the hashes in
+opening.txt from the file. No trust in the vault is needed for this step. You know the file by its
+SHA-256, which is sha256 in opening.txt:
 
   ${sha256}
   openssl dgst -sha256 FILE
@@ -75,13 +75,13 @@ data.fileHash is the SHA3-256 of the encrypted file, of ${entry.size} bytes:
   ${entry.fileHash}
   openssl dgst -sha3-256 encrypted.bin
 
-data.metadataHash is the SHA3-256 of the encrypted metadata, which has the name of the file and more.
-The owner alone can open it:
+data.metadataHash is the SHA3-256 of the encrypted metadata, which has the name of the file and
+more. The owner alone can open it:
 
   ${entry.metadataHash}
   openssl dgst -sha3-256 metadata.bin
 
-What nothing here shows: who made the file and when, whether what it says is true, and whether it was
-sealed for the first time. A file can be sealed again, by anyone who has it.
+What nothing here shows: who made the file and when, whether what it says is true, and whether it
+was sealed for the first time. A file can be sealed again, by anyone who has it.
 `;
 }

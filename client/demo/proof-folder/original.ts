@@ -15,7 +15,7 @@ export interface Original {
 /** The keys by which a seal is verified. */
 interface Expected {
   readonly trustedKeys: readonly string[];
-  /** The fingerprint of the author's identity, 32 hex digits; undefined if nobody stated the seal. */
+  /** The fingerprint of the author's identity, 32 hex digits; undefined if nobody stated it. */
   readonly fingerprint: string | undefined;
 }
 

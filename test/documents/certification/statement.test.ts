@@ -58,6 +58,7 @@ test('a sealed entry holds the statement, byte for byte as it was signed', async
   t.like(await newestEntry(vault, id), {
     data: { author: { signature: stated.signature, sharingKey: key.publicKey } },
   });
+  t.is((await certifyWith(api, id, stated)).body['code'], 'document_sealed');
 });
 
 test('a statement that says something else than what is done is refused, by member', async (t) => {
