@@ -10,6 +10,7 @@ import { uploadFile, type UploadedFile } from '../uploads/upload.ts';
 import { assertDescription, encryptMetadata, hashMetadata, type Metadata } from './metadata.ts';
 import {
   openDocument,
+  openVersionOf,
   stateOf,
   type OpenDependencies,
   type OpenedDocument,
@@ -88,8 +89,10 @@ export async function addVersion(
   const earlierKey = isKeyNew
     ? await wrapEarlierKey(file.documentKey, documentId, before.documentKey)
     : undefined;
-  const makeMetadata = ({ document, metadata }: OpenedDocument) =>
-    encryptMetadata(
+  const makeMetadata = async ({ document, metadata }: OpenedDocument) => {
+    // A rekey may have taken place during the upload.
+    await dependencies.memory.generationOf(masterKey);
+    return encryptMetadata(
       { masterKey, documentKey: file.documentKey, earlierKey },
       {
         documentId,
@@ -105,6 +108,7 @@ export async function addVersion(
         content: file.content,
       },
     );
+  };
   try {
     const added = await addOrFind(dependencies, owned, { file, before, makeMetadata });
     await resume.clear();
@@ -152,6 +156,7 @@ async function addOrFind(
       const contentCommitment = await commitmentOf(file);
       const request = { encryptedMetadata, storagePath, contentCommitment };
       const added = await documents.addVersion(documentId, request, current.etag);
+      if (added.version !== version) throw new ClientError('version_mismatch');
       await memory.madeDocument(documentId, stateOf({ version, change: 0 }, encryptedMetadata));
       return added;
     } catch (error) {
@@ -161,7 +166,10 @@ async function addOrFind(
       current = await openDocument(dependencies, owned);
       if (current.version < version && hasChanged && current.etag !== etag) continue;
       for await (const existing of documents.versions(documentId)) {
-        if (existing.version === version && existing.fileHash === fileHash) return existing;
+        if (existing.version !== version || existing.fileHash !== fileHash) continue;
+        // Metadata that does not open, or is of another file, is none that this client made.
+        await openVersionOf(dependencies, current, version);
+        return existing;
       }
       throw hasChanged ? new ClientError('version_conflict', { cause: error }) : error;
     }

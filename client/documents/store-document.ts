@@ -8,7 +8,7 @@ import { uploadFile } from '../uploads/upload.ts';
 import type { Document, Documents, NewDocument } from './documents.ts';
 import { hashKeywords, normalizeKeywords } from './keywords.ts';
 import { assertDescription, encryptMetadata } from './metadata.ts';
-import { stateOf, type OpenDependencies } from './open-document.ts';
+import { openDocument, stateOf, type OpenDependencies } from './open-document.ts';
 
 export interface StoreDocumentOptions extends Omit<UploadOptions, 'versionOf'> {
   readonly name: string;
@@ -34,6 +34,8 @@ export async function storeDocument(
   const keyGeneration = await dependencies.memory.generationOf(masterKey);
   const keywordDeterministic = await hashKeywords(masterKey, keywords);
   const uploaded = await uploadFile(dependencies, options);
+  // A rekey may have taken place during the upload.
+  await dependencies.memory.generationOf(masterKey);
   const { documentId: id, storagePath, documentKey, fileHash, size, content } = uploaded;
   const place = { documentId: id, version: 1, change: 0, previous: null, keyGeneration };
   const encryptedMetadata = await encryptMetadata({ masterKey, documentKey }, place, {
@@ -54,6 +56,9 @@ export async function storeDocument(
     if (document.fileHash !== fileHash) throw new ClientError('file_hash_mismatch');
     if (document.encryptedMetadata === encryptedMetadata) {
       await dependencies.memory.madeDocument(id, stateOf(place, encryptedMetadata));
+    } else {
+      // An earlier call made it, by what the vault says: it must open, and is remembered then.
+      await openDocument(dependencies, { id, masterKey });
     }
     return document;
   } catch (error) {

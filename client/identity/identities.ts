@@ -14,6 +14,7 @@ import {
   fingerprintOf,
   publicIdentityOf,
   type Identity,
+  type PublicIdentity,
 } from './identity.ts';
 import { signPublication, type Predecessor } from './publication.ts';
 import { unwrapPrivateKey, unwrapSigningSeed, wrapPrivateKey, wrapSigningSeed } from './wrap.ts';
@@ -76,8 +77,8 @@ export interface Identities {
   fingerprintUnder(masterKey: Bytes): Promise<string>;
   /**
    * Opens the identity and all earlier ones, which rekeys replaced, newest first, to read what was
-   * shared with them. Throws what `open` throws, except identity_incomplete and identity_outdated,
-   * and invalid_keyring.
+   * shared with them. Throws what `open` throws, except identity_incomplete, and invalid_keyring.
+   * An identity that only an earlier master key opens is no outdated one if it is in the keyring.
    */
   openAll(): Promise<readonly Identity[]>;
   /**
@@ -169,15 +170,19 @@ export function createIdentities({
     onOpened: (stored: StoredIdentity, opened: OpenedIdentity) => void = () => undefined,
   ): Promise<readonly [Identity, ...Identity[]]> {
     const keyring = await openKeyring();
-    const present = await openOr(async () => {
-      const stored = await load();
-      const opened = await openStored(keyring, stored);
-      onOpened(stored, opened);
-      return opened.identity;
-    });
     const earlier = keyring.earlierIdentities.map((keys) =>
       Object.assign(publicIdentityOf(keys), keys),
     );
+    const present = await openOr(async () => {
+      const stored = await load();
+      const opened = await openStored(keyring, stored);
+      const { identity, isPresent } = opened;
+      // An identity that an earlier master key opens may be made by somebody who has that key.
+      const isVouchedFor = isPresent || earlier.some((each) => isSame(each, identity));
+      if (!isVouchedFor) throw new ClientError('identity_outdated');
+      onOpened(stored, opened);
+      return identity;
+    });
     return [present, ...earlier];
   }
 
@@ -243,6 +248,10 @@ function predecessorOf(
     published: { publicKey: decodeBase64(publicKey), signingKey: decodeBase64(signingKey) },
     signer: isComplete ? identity : undefined,
   };
+}
+
+function isSame(one: PublicIdentity, other: PublicIdentity): boolean {
+  return equalBytes(one.publicKey, other.publicKey) && equalBytes(one.signingKey, other.signingKey);
 }
 
 function assertEqual(found: Bytes, shown: string): void {

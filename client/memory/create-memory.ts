@@ -244,6 +244,11 @@ export function createMemory({
       return recollection.devices();
     },
 
+    async isRevoked(deviceId) {
+      await ready();
+      return recollection.isRevokedDevice(deviceId.toLowerCase());
+    },
+
     async revokedDevice(deviceId) {
       // Not `ready`: reports of this very device may be what cannot be read.
       await keep({ devices: { [deviceId.toLowerCase()]: 'revoked' } });

@@ -119,6 +119,8 @@ export interface Memory {
    * others told, for `Devices.check`.
    */
   devices(): Promise<readonly string[]>;
+  /** Resolves with whether the user revoked a device, by what this device and the others told. */
+  isRevoked(deviceId: string): Promise<boolean>;
   /**
    * Remembers that the user revoked a device: what only that device told counts for nothing from
    * now on.

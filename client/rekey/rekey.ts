@@ -45,7 +45,10 @@ export interface RekeyDraft {
   readonly words: string;
   /** Devices that will open the new master key with their own keys. */
   readonly kept: readonly Device[];
-  /** Devices that will be revoked: those named in `revoke`, and those without a public key. */
+  /**
+   * Devices that will be revoked: those named in `revoke`, those without a public key, and those
+   * that the user revoked before but the vault lists again.
+   */
   readonly revoked: readonly Device[];
   /**
    * Compares `words` with the words that the user typed from paper, then carries out the rekey;
@@ -79,7 +82,7 @@ export async function draftRekey(
     throw new TypeError('The new password is the present one: pass keepPassword to keep it.');
   }
   const words = createRecoveryWords();
-  const { kept, revoked } = await planDevices(dependencies.devices, options);
+  const { kept, revoked } = await planDevices(dependencies, options);
   return {
     words,
     kept,
@@ -98,11 +101,11 @@ async function rekey(
   options: RekeyOptions,
   { words, ...shown }: Plan,
 ): Promise<void> {
-  const { email, envelopes, devices, identities, readNames } = dependencies;
+  const { email, envelopes, identities, readNames } = dependencies;
   const { password } = options;
   const newPassword = 'newPassword' in options ? options.newPassword : password;
   const { reauthToken } = await reauthenticate(dependencies, { email, password });
-  const present = await planDevices(devices, options);
+  const present = await planDevices(dependencies, options);
   if (
     idsOf(present.kept) !== idsOf(shown.kept) ||
     idsOf(present.revoked) !== idsOf(shown.revoked)
@@ -132,8 +135,7 @@ async function rekey(
     const rekeyed = { ...wrapped, identity: { ...wrapped.identity, ...signatures } };
     const credential = await createCredential(passwordMethod, newPassword, made);
     for (const { deviceId } of present.revoked) {
-      await devices.revoke(deviceId, { proof });
-      await dependencies.memory.revokedDevice(deviceId);
+      await revokeListed(dependencies, deviceId, proof);
     }
     await replaceCredentials(dependencies, { credential, reauthToken }, rekeyed);
     await look.sawMasterKeys({ masterKey, earlierKeys, list }, 'password');
@@ -155,20 +157,40 @@ async function tidy(records: Records, list: RekeyList, proof: FreshProof): Promi
   }
 }
 
+/**
+ * Divides the devices that the vault lists. One that the user is known to have revoked loses its
+ * access, whatever the vault says of it.
+ */
 async function planDevices(
-  devices: Pick<Devices, 'list'>,
+  { devices, memory }: Pick<RekeyDependencies, 'devices' | 'memory'>,
   { revoke = [] }: RekeyOptions,
 ): Promise<{ readonly kept: Device[]; readonly revoked: Device[] }> {
   const named = new Set(revoke.map((deviceId) => deviceId.toLowerCase()));
   const kept: Device[] = [];
   const revoked: Device[] = [];
   for await (const device of devices.list()) {
-    const isKept = device.publicKey !== undefined && !named.has(device.deviceId);
+    const isGone = named.has(device.deviceId) || (await memory.isRevoked(device.deviceId));
+    const isKept = device.publicKey !== undefined && !isGone;
     (isKept ? kept : revoked).push(device);
   }
   // Revoking the session's own device would end the session in the middle of the rekey.
   if (revoked.some(({ isCurrent }) => isCurrent)) throw new ClientError('device_unreachable');
   return { kept, revoked };
+}
+
+/** Revokes a device that the vault lists; one that was revoked before may be gone already. */
+async function revokeListed(
+  { devices, memory }: Pick<RekeyDependencies, 'devices' | 'memory'>,
+  deviceId: string,
+  proof: FreshProof,
+): Promise<void> {
+  const isKnown = await memory.isRevoked(deviceId);
+  try {
+    await devices.revoke(deviceId, { proof });
+  } catch (error) {
+    if (!isKnown || !hasCode(error, 'not_found')) throw error;
+  }
+  await memory.revokedDevice(deviceId);
 }
 
 function idsOf(devices: readonly Device[]): string {

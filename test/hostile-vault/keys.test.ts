@@ -186,3 +186,22 @@ test('a master key of the vault’s choice, with the identity that the user comp
   victim.lie(/^GET .*\/keys\/sharing$/, (body) => Object.assign(body, forged));
   await assertRefused(t, open(), 'rekey_unconfirmed');
 });
+
+test('a revoked device that the vault lists again gets no key at a rekey', async (t) => {
+  const { victim } = t.context;
+  const { session, credentials } = victim;
+  const device = createDeviceKey();
+  const stolen = await logInWith(victim, createTestMemory());
+  await stolen.devices.add({ ...device, name: 'Stolen', platform: 'Firefox' });
+  const list = /^GET .*\/keys\/devices$/;
+  const { body } = await session.http.send({ method: 'GET', path: '/v1/crypto/keys/devices' });
+  await session.devices.revoke(device.deviceId);
+  victim.lie(list, () => body);
+  const draft = await session.draftRekey({ password: credentials.password, keepPassword: true });
+  t.deepEqual(draft.kept, []);
+  t.deepEqual(
+    draft.revoked.map(({ deviceId }) => deviceId),
+    [device.deviceId],
+  );
+  await draft.confirm(draft.words);
+});

@@ -1,6 +1,4 @@
-import { generateKeyPairSync, sign, createHash } from 'node:crypto';
 import anyTest, { type ExecutionContext, type TestFn } from 'ava';
-import canonicalize from 'canonicalize';
 import { addVersion } from '../../client/documents/add-version.ts';
 import { changeMetadata } from '../../client/documents/change-metadata.ts';
 import type { AuditProof } from '../../client/proofs/proof-format.ts';
@@ -9,6 +7,7 @@ import { sourceOf, storeBytes } from '../support/client/stored.ts';
 import { connect } from '../support/client/user.ts';
 import { sharedVault } from '../support/vault/shared-vault.ts';
 import { assertCaught, createVictim, type Victim } from './liar.ts';
+import { createForger, entryOf } from './statements/forger.ts';
 
 const test = anyTest as TestFn<{ readonly victim: Victim }>;
 
@@ -37,33 +36,6 @@ async function assertNoSeal(
   t.is(error?.reason, reason);
   return error ?? t.fail();
 }
-
-/** A key pair of somebody else than the vault's HSM. */
-function createForger() {
-  const { privateKey, publicKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' });
-  const der = publicKey.export({ type: 'spki', format: 'der' });
-  const fingerprint = createHash('sha256').update(der).digest('hex');
-  return {
-    fingerprint,
-    keyId: fingerprint.slice(0, 32),
-    publicKey: der.toString('base64'),
-    /** Signs an entry as an audit proof. */
-    prove(entry: Readonly<Record<string, unknown>>): AuditProof {
-      const entryCanonical = canonicalize(entry) ?? '';
-      return {
-        id: String(entry['id']),
-        entryCanonical,
-        entryHash: createHash('sha3-256').update(entryCanonical).digest('hex'),
-        hsmSignature: sign('sha3-256', Buffer.from(entryCanonical), privateKey).toString('base64'),
-        hsmKeyId: fingerprint.slice(0, 32),
-        publicKey: der.toString('base64'),
-      };
-    },
-  };
-}
-
-const entryOf = (proof: unknown) =>
-  JSON.parse((proof as AuditProof).entryCanonical) as Record<string, unknown>;
 
 test.serial('the seal of another document', async (t) => {
   const { victim } = t.context;

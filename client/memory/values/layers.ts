@@ -57,7 +57,7 @@ export function createLayers() {
     },
 
     /** Returns whether a device was revoked, also by what was told just now. */
-    isRevoked: (writer: string, now: Readonly<Record<string, RememberedChanges>>): boolean =>
+    isRevoked: (writer: string, now: Readonly<Record<string, RememberedChanges>> = {}): boolean =>
       findRevoked().has(writer) ||
       Object.values(now).some(({ devices }) => devices[writer] === 'revoked'),
 

@@ -145,6 +145,7 @@ export function createRecollection() {
 
     isRevoked: layers.isRevoked,
     devices: layers.devices,
+    isRevokedDevice: (deviceId: string): boolean => layers.isRevoked(deviceId),
 
     /** Returns the statements in an object that the writer of a list told; {} for none. */
     listedObject: (writer: string, objectId: string): StatementIds =>
