@@ -8,5 +8,10 @@ export function launchChromium(): Promise<Browser> {
   }
   // Root cannot use Chromium's sandbox. Containers have little room in /dev/shm.
   const sandbox = process.getuid?.() === 0 ? ['--no-sandbox'] : [];
-  return launch({ executablePath, args: [...sandbox, '--disable-dev-shm-usage'] });
+  // A step may take longer than the three minutes that a call has otherwise.
+  return launch({
+    executablePath,
+    protocolTimeout: 600_000,
+    args: [...sandbox, '--disable-dev-shm-usage'],
+  });
 }

@@ -51,6 +51,11 @@ export const documentSteps = {
     return { name: opened.metadata.name, ...(await readFile(opened)) };
   },
 
+  async readMetadata({ id }: OfDocument) {
+    const { session, masterKey } = present();
+    return (await openDocument(session, { id, masterKey })).metadata;
+  },
+
   enableSharing: () => present().session.enableSharing(),
 
   /** Shares the document with the account whose fingerprint this is. */
