@@ -55,11 +55,17 @@ test.before(async (t) => {
   };
 });
 
+/** A statement of nothing, which nobody is told of before they may see the document. */
+const statement = { statement: '{}', signature: `${'A'.repeat(86)}==` };
+
 /** Valid request bodies, by the last segment of the path. */
 const bodies: Record<string, object> = {
   versions: { storagePath: `${randomUUID()}/no-file` },
   metadata: { encryptedMetadata: metadataOf('mine now'), keywordDeterministic: [] },
   share: { recipientId: randomUUID(), wrappedKey: 'QUJD', permissions: ['read'] },
+  certify: statement,
+  ':id': statement,
+  ':shareId': statement,
 };
 
 /** Headers with a precondition that holds, and without any. */
