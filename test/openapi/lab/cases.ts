@@ -6,6 +6,7 @@ import { Role } from '../../../app/accounts/rights.ts';
 import { expectations } from '../../http/roles/expectations.ts';
 import { createOwner, type Owner } from '../../http/roles/scene.ts';
 import { prepareAccountCase } from './account-cases.ts';
+import { signBody } from './signed-bodies.ts';
 import type { KeysVault } from '../../signing-keys/keys-vault.ts';
 import { readApiDocument, type ApiOperation } from '../../support/openapi/document.ts';
 
@@ -54,6 +55,7 @@ export async function serveCases(keys: KeysVault) {
     const ofAccount = await prepareAccountCase(keys.vault, name);
     const credentials = ofAccount?.credentials ?? (await credentialsOf(keys, owner, operation));
     const parameters = await parametersOf(keys, owner, path, expectation?.resource);
+    const body = bodyOf(name, owner, json);
     return {
       owner,
       until: performance.now() + tokenMs,
@@ -61,7 +63,7 @@ export async function serveCases(keys: KeysVault) {
         credentials: Object.keys(credentials),
         headers: { ...byDevice(owner, operation), ...headers, ...credentials },
         parameters,
-        body: ofAccount?.body ?? bodyOf(name, owner, json),
+        body: ofAccount?.body ?? (await signBody(name, owner, { body, parameters })),
       },
     };
   }

@@ -6,13 +6,15 @@ import type { Api } from './uploads.ts';
 
 export const statementLabel = 'Service_Author_Statement_v1';
 
+type Signer = Pick<SharingKey, 'signingKey'>;
+
 /** The members of a statement, and a change of them. */
 export type Members = Readonly<Record<string, unknown>>;
 
 /** Returns the members of the statement that the owner of a document makes of an act on it. */
 export async function membersFor(
   api: Api,
-  { signingKey }: SharingKey,
+  { signingKey }: Signer,
   { id, ...act }: Members & { readonly id: string; readonly action: string },
 ): Promise<Members> {
   const [newest] = await listVersions(api, id);
@@ -33,7 +35,7 @@ export async function membersFor(
 }
 
 /** Signs a statement as its author would. */
-export function signStatement({ signingKey }: SharingKey, members: Members) {
+export function signStatement({ signingKey }: Signer, members: Members) {
   const statement = canonicalize(members) ?? '';
   return { statement, signature: signAs(signingKey, statementLabel, statement) };
 }
