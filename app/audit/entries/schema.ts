@@ -15,15 +15,6 @@ export const EntryQuery = z.strictObject({
   cursor: UuidCursor,
 });
 
-/** A member of an entry's data; what an author stated is an object. */
-const Fact = z.union([
-  z.string(),
-  z.number(),
-  z.boolean(),
-  z.null(),
-  z.record(z.string(), z.unknown()),
-]);
-
 /** The members of an entry's text that are in no column of its row. */
 export const EntryText = z.object({
   actor: z
@@ -33,7 +24,7 @@ export const EntryText = z.object({
     })
     .meta({ id: 'AuditActor' }),
   outcome: z.enum(['success', 'failure']),
-  data: z.record(z.string(), Fact),
+  data: z.record(z.string(), z.unknown()),
 });
 
 const Resource = z
