@@ -27,6 +27,8 @@ export async function signBody(
   if (action === undefined) return body;
   const identity = (await readPresent()).body as unknown as PublicIdentity;
   const { id = '', shareId } = parameters;
+  // An earlier case may have deleted the document.
+  if ((await api.send('GET', `/v1/documents/${id}`)).status !== 200) return body;
   const act = { id, action, ...(shareId === undefined ? {} : { shareId }) };
   return signStatement(identity, await membersFor(api, identity, act));
 }
