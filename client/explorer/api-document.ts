@@ -9,9 +9,13 @@ type PathItem = Readonly<Record<string, Operation>>;
 interface Operation {
   readonly operationId: string;
   readonly parameters?: readonly Parameter[];
-  readonly requestBody?: {
-    readonly content: { readonly 'application/json'?: object };
+  requestBody?: {
+    readonly content: { readonly 'application/json'?: JsonBody };
   };
+}
+
+interface JsonBody {
+  readonly schema?: { readonly $ref?: string };
 }
 
 interface Parameter {
@@ -40,7 +44,13 @@ const idKinds: readonly (readonly [string, keyof OwnValues])[] = [
   ['/v1/audit/proof/{id}', 'entryId'],
 ];
 
-/** Returns a copy of the document with the visitor's own values as examples. */
+/** The optional body of acts that their author may sign, which Swagger UI cannot. */
+const authorStatement = '#/components/schemas/AuthorStatement';
+
+/**
+ * Returns a copy of the document with the visitor's own values as examples, and without bodies that
+ * only the visitor's keys can sign.
+ */
 export function withOwnValues<D extends ApiDocument>(document: D, own: OwnValues): D {
   const copy = structuredClone(document);
   for (const [path, item] of Object.entries(copy.paths)) {
@@ -55,6 +65,7 @@ function fillIn(path: string, operation: Operation, own: OwnValues): void {
     if (value !== undefined) Object.assign(parameter, { example: value });
   }
   const json = operation.requestBody?.content['application/json'];
+  if (json?.schema?.$ref === authorStatement) delete operation.requestBody;
   const body = bodyOf(operation.operationId, own);
   if (json !== undefined && body !== undefined) Object.assign(json, { example: body });
 }

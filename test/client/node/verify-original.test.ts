@@ -5,6 +5,7 @@ import test, { type ExecutionContext } from 'ava';
 import type { Disclosure } from '../../../client/disclosure/disclose.ts';
 import { writeDisclosure } from '../../../client/node/disclosure/disclosure-folder.ts';
 import { writeProofFiles } from '../../../client/node/proof-files.ts';
+import type { AuditProof } from '../../../client/proofs/proof-format.ts';
 import { runScript } from '../../support/disclosure/run-script.ts';
 import {
   proveEntry,
@@ -179,6 +180,14 @@ test('nothing in opening.txt is executed', async (t) => {
   }
 });
 
+/** Proves a sealed entry by a signature of a length, which is between 70 and 72 bytes at random. */
+function proveAtLength(bytes: number, contentCommitment: string): AuditProof {
+  for (;;) {
+    const proof = proveEntry(sealedEntry({ contentCommitment }));
+    if (Buffer.from(proof.hsmSignature, 'base64').length === bytes) return proof;
+  }
+}
+
 /** Changes one line of a text: leaves it out, repeats it, moves it, or changes a character. */
 function changeLine(text: string, random: () => number): string {
   const lines = text.trimEnd().split('\n');
@@ -221,6 +230,7 @@ test('the script refuses a file, an entry, a key or a signature with a bit chang
   const { bytes, ...sealed } = await seal(2 * mebibyte + 1);
   const random = seededRandom(2);
   const directory = await createFolder(t, await sealed.discloseSegments([0, 1, 2]), bytes);
+  await writeProofFiles(proveAtLength(72, sealed.commitment), join(directory, 'folder'));
   for (const name of ['original', 'folder/entry.json', 'folder/key.pem', 'folder/signature.der']) {
     const path = join(directory, name);
     const whole = await readFile(path);
