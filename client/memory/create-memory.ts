@@ -127,10 +127,8 @@ export function createMemory({
   /** Remembers a value in place of what is known of a document. */
   async function overrule(given: string, value: RememberedDocument): Promise<void> {
     const id = given.toLowerCase();
-    const known = recollection.document(id)?.value;
-    if (known === undefined) return;
-    const { accepted = 0, insteadOf: earlier, ...before } = known;
-    const insteadOf = 'forgotten' in before ? earlier : before;
+    const { accepted = 0, insteadOf: earlier, ...before } = recollection.document(id)?.value ?? {};
+    const insteadOf = 'version' in before || 'removed' in before ? before : earlier;
     const documents = {
       [id]: { ...value, accepted: accepted + 1, ...(insteadOf !== undefined && { insteadOf }) },
     };

@@ -1,4 +1,4 @@
-import { ClientError } from '../errors/client-error.ts';
+import { UnlistedError } from '../errors/unlisted-error.ts';
 import type { Look } from './memory.ts';
 import type { Recollection } from './values/recollection.ts';
 import { receivedName, type DocumentState, type RememberedShare } from './values/remembered.ts';
@@ -26,7 +26,7 @@ export function lookAtDocuments({
       const id = given.toLowerCase();
       recollection.compareDocument(id, state, since);
       const isListed = isPresent || recollection.isKnown(id, state, since);
-      if (hasList() && !isListed) throw new ClientError('document_unlisted');
+      if (hasList() && !isListed) throw new UnlistedError('document', id);
       await keepDocument(id, state);
     },
 

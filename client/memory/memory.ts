@@ -18,7 +18,7 @@ export interface Look {
   /**
    * Remembers the state of a document that the vault showed. Throws RolledBackError if a newer
    * state was remembered, or another one of the same place, or that the user removed the document.
-   * Throws document_unlisted if only an earlier master key opens it, and it was not there at the
+   * Throws UnlistedError if only an earlier master key opens it, and it was not there at the
    * rekey: somebody who has that key may have made it later.
    * @param isPresent whether the present master key opens the document
    */
@@ -102,8 +102,8 @@ export interface Memory {
    */
   acceptDocument(error: RolledBackError): Promise<void>;
   /**
-   * Forgets one document, so that the state that the vault shows next is believed. Ask the user
-   * first, as for `acceptDocument`.
+   * Forgets one document, so that the state that the vault shows next is believed, also one that is
+   * `document_unlisted`. Ask the user first, as for `acceptDocument`.
    */
   forgetDocument(id: string): Promise<void>;
   /**

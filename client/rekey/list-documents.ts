@@ -1,42 +1,47 @@
 import { decryptMetadata } from '../documents/metadata.ts';
 import { stateOf, type OpenDependencies } from '../documents/open-document.ts';
-import { ClientError } from '../errors/client-error.ts';
 import { openWithAny, type MasterKeys } from '../keys/master-keys.ts';
 import type { RememberedChanges } from '../memory/values/remembered.ts';
+import { leaveOut, type LeftOut } from './left-out.ts';
+
+/** The states that a rekey lists, and what it does not. */
+export interface ListedDocuments {
+  readonly documents: RememberedChanges['documents'];
+  readonly leftOut: readonly LeftOut[];
+}
 
 /**
  * Lists the states of all documents of the user, and compares each with what is remembered. Leaves
- * out those that no master key opens. Throws what `Look.sawDocument` throws.
+ * out those that no master key opens, and those that an earlier one made and nobody listed. Throws
+ * RolledBackError.
  */
 export async function listStates(
   { documents, memory }: OpenDependencies,
   keys: MasterKeys,
-): Promise<RememberedChanges['documents']> {
+): Promise<ListedDocuments> {
   const look = await memory.look();
   const states: RememberedChanges['documents'] = {};
+  const leftOut: LeftOut[] = [];
   try {
     for await (const { id: documentId, encryptedMetadata } of documents.list()) {
-      const opened = await openState(keys, documentId, encryptedMetadata);
-      if (opened === undefined) continue;
-      const { state, isPresent } = opened;
-      await look.sawDocument(documentId, state, isPresent);
-      states[documentId] = state;
+      try {
+        const { state, isPresent } = await openState(keys, documentId, encryptedMetadata);
+        await look.sawDocument(documentId, state, isPresent);
+        states[documentId] = state;
+      } catch (error) {
+        leftOut.push(leaveOut('document', documentId, error));
+      }
     }
-    return states;
+    return { documents: states, leftOut };
   } finally {
     look.end();
   }
 }
 
-async function openState(keys: MasterKeys, documentId: string, encryptedMetadata: string) {
-  try {
-    return await openWithAny(keys, async (masterKey) => {
-      const { place } = await decryptMetadata(masterKey, { documentId }, encryptedMetadata);
-      const state = stateOf(place, encryptedMetadata);
-      return { state, isPresent: masterKey === keys.masterKey };
-    });
-  } catch (error) {
-    if (error instanceof ClientError) return undefined;
-    throw error;
-  }
+function openState(keys: MasterKeys, documentId: string, encryptedMetadata: string) {
+  return openWithAny(keys, async (masterKey) => {
+    const { place } = await decryptMetadata(masterKey, { documentId }, encryptedMetadata);
+    const state = stateOf(place, encryptedMetadata);
+    return { state, isPresent: masterKey === keys.masterKey };
+  });
 }

@@ -23,6 +23,7 @@ import type { OpenDependencies } from '../documents/open-document.ts';
 import type { Records } from '../memory/exchange/records.ts';
 import { removeAllBut, writeRekeyList } from '../memory/exchange/rekey-list.ts';
 import { hasCode, VaultError } from '../errors/vault-error.ts';
+import type { LeftOut } from './left-out.ts';
 import { listStates } from './list-documents.ts';
 import { listObjects } from './list-objects.ts';
 
@@ -54,12 +55,16 @@ export interface RekeyDraft {
    * Compares `words` with the words that the user typed from paper, then carries out the rekey;
    * other login sessions end. Throws RecoveryWordsError before anything is sent; devices_changed if
    * the account's devices are no longer those of `kept` and `revoked`; keyring_full; what
-   * `reauthenticate` throws; and what `Look.sawDocument` throws, since all documents are listed
-   * under the new keys. So are the synchronised objects, in a session that is bound to a device. If
-   * the call fails, some devices of `revoked` may have been revoked, and the account has either all
-   * old keys or all new keys.
+   * `reauthenticate` throws; and RolledBackError, since all documents are listed under the new
+   * keys. So are the synchronised objects, in a session that is bound to a device. If the call
+   * fails, some devices of `revoked` may have been revoked, and the account has either all old keys
+   * or all new keys.
+   *
+   * Resolves with what is not listed, for the user: nothing that an earlier master key made is
+   * believed afterwards unless it is listed. `Memory.forgetDocument` believes a document, and a
+   * device that knows an object confirms it.
    */
-  confirm(typedWords: string): Promise<void>;
+  confirm(typedWords: string): Promise<readonly LeftOut[]>;
 }
 
 export interface RekeyDependencies extends AccountDependencies, OpenDependencies {
@@ -89,7 +94,7 @@ export async function draftRekey(
     revoked,
     async confirm(typedWords) {
       compareRecoveryWords(words, typedWords);
-      await rekey(dependencies, options, { words, kept, revoked });
+      return rekey(dependencies, options, { words, kept, revoked });
     },
   };
 }
@@ -100,7 +105,7 @@ async function rekey(
   dependencies: RekeyDependencies,
   options: RekeyOptions,
   { words, ...shown }: Plan,
-): Promise<void> {
+): Promise<readonly LeftOut[]> {
   const { email, envelopes, identities, readNames } = dependencies;
   const { password } = options;
   const newPassword = 'newPassword' in options ? options.newPassword : password;
@@ -122,8 +127,8 @@ async function rekey(
   const made = { masterKey, generation: generationOf({ earlierKeys }) };
   try {
     const identity = await createIdentity();
-    const documents = await listStates(dependencies, keyring);
-    const objects = await listObjects(dependencies, keyring);
+    const { documents, ...shownDocuments } = await listStates(dependencies, keyring);
+    const { objects, ...shownObjects } = await listObjects(dependencies, keyring);
     const list = await writeRekeyList(
       dependencies.records,
       { keys: { masterKey, earlierKeys }, identity },
@@ -140,6 +145,7 @@ async function rekey(
     await replaceCredentials(dependencies, { credential, reauthToken }, rekeyed);
     await look.sawMasterKeys({ masterKey, earlierKeys, list }, 'password');
     await tidy(dependencies.records, list, proof);
+    return [...shownDocuments.leftOut, ...shownObjects.leftOut];
   } catch (cause) {
     if (!hasCode(cause, 'rekey_incomplete')) throw cause;
     throw new ClientError('devices_changed', { cause });

@@ -7,6 +7,7 @@ import { searchDocuments } from '../../client/documents/search-documents.ts';
 import { storeDocument } from '../../client/documents/store-document.ts';
 import { openDocument, openVersionOf } from '../../client/documents/open-document.ts';
 import { downloadDocument } from '../../client/downloads/download.ts';
+import { UnlistedError } from '../../client/errors/unlisted-error.ts';
 import { wrapIdentity } from '../../client/identity/identities.ts';
 import { createIdentity, fingerprintOf } from '../../client/identity/identity.ts';
 import { collect, gather } from '../support/client/collect.ts';
@@ -113,6 +114,18 @@ test('a document that somebody with an earlier master key makes after the rekey'
   await assertCaught(t, openDocument(fresh, { id, ...keys }), 'document_unlisted');
   const search = gather(searchDocuments(fresh, { ...keys, all: ['red'] }));
   await assertCaught(t, search, 'document_unlisted');
+
+  // The next rekey names it, and nobody believes it until the user does.
+  const { password } = victim.credentials;
+  const draft = await session.draftRekey({ password, keepPassword: true });
+  const leftOut = await draft.confirm(draft.words);
+  t.deepEqual(leftOut, [{ subject: 'document', id, code: 'document_unlisted' }]);
+  const later = await session.envelopes.openMasterKeys();
+  const error = await t.throwsAsync(openDocument(fresh, { id, ...later }));
+  t.is(error instanceof UnlistedError && error.id, id);
+  await session.memory.forgetDocument(id);
+  t.is((await openDocument(fresh, { id, ...later })).metadata.name, 'forged');
+  t.is((await openDocument(fresh, { id, ...later })).version, 1, 'it is remembered from now on');
 });
 
 const records = /^GET .*\/memory\/records$/;

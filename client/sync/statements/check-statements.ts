@@ -22,13 +22,21 @@ export function findOlder(shown: Statements, known: StatementIds): string | unde
  * can.
  */
 export function findContradiction({ version, leaves, statements }: ShownState): string | undefined {
+  return findOmission(version, statements) ?? findFalseLeaf(leaves, statements);
+}
+
+/**
+ * Returns what a state lacks that its own statements say was there before; undefined if nothing is
+ * missing.
+ */
+export function findOmission(version: number, statements: Statements): string | undefined {
   if (statements.size === 0) return 'an object without a statement of a device';
   for (const { saw, base } of statements.values()) {
     if (version <= base) return `version ${version}, though a device wrote on version ${base}`;
     const older = findOlder(statements, saw);
     if (older !== undefined) return older;
   }
-  return findFalseLeaf(leaves, statements);
+  return undefined;
 }
 
 /**

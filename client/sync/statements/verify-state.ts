@@ -1,4 +1,5 @@
 import { ClientError } from '../../errors/client-error.ts';
+import { UnlistedError } from '../../errors/unlisted-error.ts';
 import { RolledBackError } from '../../memory/values/rolled-back-error.ts';
 import type { ObjectLook } from '../../memory/values/object-look.ts';
 import { findOlderDevice, isOlder } from '../../memory/values/object-order.ts';
@@ -106,14 +107,14 @@ export async function verifyState(
 
   const listed = look.listed(objectId);
   assertNone(findOlder(statements, listed ?? {}));
-  if (listed !== undefined) assertListed(statements, listed, known);
+  if (listed !== undefined) assertListed(objectId, statements, listed, known);
 
   const replaced = await openAll(objectId, findReplaced(state, known.server));
   const older = findOlder(statements, idsOf(replaced));
   if (!acceptRestored) assertNone(older);
   const ids = idsOf(statements);
-  const newest = look.known(objectId).find((seen) => isOlder({ statements: ids }, seen));
-  if (!acceptRestored && newest !== undefined) throw toldOtherwise(objectId, ids, newest);
+  const newest = findNewerThan(ids, look.known(objectId));
+  if (!acceptRestored && newest !== undefined) throw olderThan(newest, objectId, ids);
   const isRestored = [regress, older, newest].some((fault) => fault !== undefined);
   return { state, isRestored };
 }
@@ -133,13 +134,29 @@ function toServerState({ data, ...shown }: ShownObject): ServerState {
 }
 
 /** Returns the error that describes a fault of a state that the vault showed. */
-function rolledBack(objectId: string, server: Known['server'], shown: string): RolledBackError {
+export function rolledBack(
+  objectId: string,
+  server: Known['server'],
+  shown: string,
+): RolledBackError {
   const remembered = server === null ? 'no version' : describe(server);
   return new RolledBackError({ subject: 'object', id: objectId, remembered, shown });
 }
 
+/** Returns a known state of an object of which the vault shows an older one, if there is one. */
+export function findNewerThan(
+  shown: StatementIds,
+  known: readonly KnownObject[],
+): KnownObject | undefined {
+  return known.find((seen) => isOlder({ statements: shown }, seen));
+}
+
 /** Returns the error that describes a state that is older than one that a device has seen. */
-function toldOtherwise(objectId: string, shown: StatementIds, known: KnownObject): RolledBackError {
+export function olderThan(
+  known: KnownObject,
+  objectId: string,
+  shown: StatementIds,
+): RolledBackError {
   const { statements, deleted = false, toldBy } = known;
   const device = findOlderDevice(shown, statements) ?? '';
   const writeIn = (ids: StatementIds) => `write ${ids[device]?.[0] ?? 0} of device ${device}`;
@@ -199,11 +216,16 @@ function findReplaced({ statements }: ServerState, server: Known['server']): Sea
   return Object.fromEntries(replaced);
 }
 
-function assertListed(statements: Statements, listed: StatementIds, { server, sent }: Known): void {
+function assertListed(
+  objectId: string,
+  statements: Statements,
+  listed: StatementIds,
+  { server, sent }: Known,
+): void {
   const trusted = new Set(Object.values(listed).map(([, hash]) => hash));
   for (const { leaf } of findNewest(server?.statements ?? {}).values()) trusted.add(hashLeaf(leaf));
   if (sent !== undefined) trusted.add(hashLeaf(sent));
-  if (findUnlisted(statements, trusted) !== undefined) throw new ClientError('object_unlisted');
+  if (findUnlisted(statements, trusted) !== undefined) throw new UnlistedError('object', objectId);
 }
 
 function leafOf(statements: SealedStatements, device: string): string | undefined {

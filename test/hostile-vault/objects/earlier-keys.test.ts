@@ -156,6 +156,33 @@ test('an object that nobody listed, made with an earlier master key', async (t) 
   await assertCaught(t, (await openAgain(device)).sync(), 'object_unlisted');
 });
 
+test('an object at a rekey, older than the device has seen it', async (t) => {
+  const { victim } = t.context;
+  const device = await addDevice(victim);
+  const { id, first, store } = await createObject(device);
+  const session = await device.again();
+  await (await openOn(session, device.deviceId, store)).sync();
+  show(victim, first);
+  await assertCaught(t, rekey({ ...victim, session }), 'rolled_back');
+  t.is((await session.envelopes.openMasterKeys()).earlierKeys?.length ?? 0, 0, 'nothing changed');
+  victim.lie(new RegExp(`^GET /v1/sync/${id}$`), (body) => {
+    const { $devices, ...data } = body['data'] as Record<string, unknown>;
+    t.truthy($devices);
+    return { ...body, data };
+  });
+  await assertCaught(t, rekey({ ...victim, session }), 'rolled_back');
+});
+
+test('an object that nobody listed, at the next rekey', async (t) => {
+  const { victim, device, earlier, made } = await listObject(t);
+  show(victim, await forgeNext(earlier, device.deviceId, made.id, made.second));
+  const session = await device.again();
+  const { password } = victim.credentials;
+  const draft = await session.draftRekey({ password, keepPassword: true });
+  const leftOut = await draft.confirm(draft.words);
+  t.deepEqual(leftOut, [{ subject: 'object', id: made.id, code: 'object_unlisted' }]);
+});
+
 test('a rekey in a session of no device lists no object, until a device confirms it', async (t) => {
   const { victim } = t.context;
   const [laptop, phone] = [await addDevice(victim), await addDevice(victim)];
