@@ -117,7 +117,7 @@ async function findSeal(
   if (proof === undefined) throw new ClientError('not_sealed');
   const options = await trustedKeys.find(proof, memory);
   const defect = findSealDefect(await statedVersionOf(opened), proof, options);
-  if (defect !== undefined) throw new SealError(proof, defect);
+  if (defect !== undefined) throw new SealError(proof.id, proof, defect);
   return { proof, keyTrust: trustedKeys.trust };
 }
 

@@ -4,6 +4,7 @@ import type { SignedStatement } from '../authorship/statement.ts';
 import { parseAnswer, type Http, type HttpAnswer } from '../http/http.ts';
 import { listPages, readPages } from '../http/pages.ts';
 import { AuditProof } from '../proofs/proof-format.ts';
+import { SealError } from '../proofs/seal.ts';
 import { documentPath, DocumentStatus, FileHash, hashingTimeoutSeconds } from './fields.ts';
 import { createDocumentVersions, type DocumentVersions } from './versions.ts';
 
@@ -36,9 +37,9 @@ const Certificate = z.object({
   status: z.literal('SEALED'),
   sealedAt: z.iso.datetime(),
   proofId: z.uuid(),
-  proof: AuditProof,
+  proof: z.unknown(),
 });
-export type Certificate = z.output<typeof Certificate>;
+export type Certificate = z.output<typeof Certificate> & { readonly proof: AuditProof };
 
 export interface NewMetadata {
   /** Base64, from `encryptMetadata`. */
@@ -109,7 +110,8 @@ export interface Documents extends DocumentVersions {
    * Seals the current version. Throws VaultError 409 document_sealed, also if an earlier call
    * sealed it and its response was lost, and 503 signer_unavailable if the HSM is unavailable; both
    * errors contain the id of the audit proof in `body.proofId`, even if the proof is not signed
-   * yet. Throws 400 statement_invalid if the statement is not of the document as it is.
+   * yet. Throws 400 statement_invalid if the statement is not of the document as it is, and
+   * SealError for a response whose proof has not the form of one.
    */
   certify(id: string, statement?: SignedStatement): Promise<Certificate>;
 }
@@ -161,9 +163,13 @@ export function createDocuments({ http }: { readonly http: Http }): Documents {
       await http.send({ method: 'DELETE', path: documentPath(id), json: statement });
     },
 
-    certify(id, statement) {
+    async certify(id, statement) {
       const path = `${documentPath(id)}/certify`;
-      return http.json(Certificate, { method: 'POST', path, repeatable: true, json: statement });
+      const request = { method: 'POST', path, repeatable: true, json: statement } as const;
+      const { proof, ...certificate } = await http.json(Certificate, request);
+      const parsed = AuditProof.safeParse(proof);
+      if (!parsed.success) throw new SealError(certificate.proofId, proof, 'malformed');
+      return { ...certificate, proof: parsed.data };
     },
   };
 }

@@ -147,6 +147,14 @@ export function hashMetadata(encryptedMetadata: string): string {
   return bytesToHex(sha3_256(decodeBase64(encryptedMetadata)));
 }
 
+/**
+ * Returns the document and the version that encrypted metadata names, which nothing authenticates
+ * before it is decrypted. Throws invalid_metadata for an unknown format.
+ */
+export function placeOf(encryptedMetadata: string): VersionName {
+  return decode(encryptedMetadata).place;
+}
+
 function decodeExpected(expected: ExpectedPlace, encryptedMetadata: string): EncodedMetadata {
   const decoded = decode(encryptedMetadata);
   const { documentId, version } = decoded.place;

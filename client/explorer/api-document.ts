@@ -9,7 +9,7 @@ type PathItem = Readonly<Record<string, Operation>>;
 interface Operation {
   readonly operationId: string;
   readonly parameters?: readonly Parameter[];
-  requestBody?: {
+  readonly requestBody?: {
     readonly content: { readonly 'application/json'?: JsonBody };
   };
 }
@@ -65,7 +65,8 @@ function fillIn(path: string, operation: Operation, own: OwnValues): void {
     if (value !== undefined) Object.assign(parameter, { example: value });
   }
   const json = operation.requestBody?.content['application/json'];
-  if (json?.schema?.$ref === authorStatement) delete operation.requestBody;
+  const isStatement = json?.schema?.$ref === authorStatement;
+  if (isStatement) Object.assign(operation, { requestBody: undefined });
   const body = bodyOf(operation.operationId, own);
   if (json !== undefined && body !== undefined) Object.assign(json, { example: body });
 }

@@ -221,6 +221,16 @@ export function createMemory({
       await overrule(signer === undefined ? id : receivedName(signer, id), state);
     },
 
+    async acceptReports({ subject, id, number }) {
+      if (subject !== 'memory' || id === undefined || number === undefined) {
+        throw new TypeError('Only the loss of reports of a device can be accepted.');
+      }
+      // Not `ready`: the reports cannot be read before.
+      await keep({ lost: { [id]: number } });
+      await exchange.restart(exchanged);
+      reading = undefined;
+    },
+
     async forgetDocument(id) {
       await ready();
       for (const name of recollection.namesOf(id.toLowerCase())) {

@@ -102,6 +102,13 @@ export interface Memory {
    */
   acceptDocument(error: RolledBackError): Promise<void>;
   /**
+   * Accepts that the vault lost the reports of a device up to the one that the error names, because
+   * it was restored. The user's other devices accept it too. Ask the user first, as for
+   * `acceptDocument`. Throws TypeError for another error, also for a lost list of a rekey, without
+   * which only `forgetAll` goes on.
+   */
+  acceptReports(error: RolledBackError): Promise<void>;
+  /**
    * Forgets one document, so that the state that the vault shows next is believed, also one that is
    * `document_unlisted`. Ask the user first, as for `acceptDocument`.
    */

@@ -24,8 +24,11 @@ export interface SealedVersion {
   readonly fileHash: string;
   /** SHA3-256 of the bytes that `encryptedMetadata` encodes. */
   readonly metadataHash: string;
-  /** The commitment to the file before it was encrypted, as `commitmentOf` computes it. */
-  readonly contentCommitment: string | null;
+  /**
+   * The commitment to the file before it was encrypted, as `commitmentOf` computes it; not compared
+   * if it is undefined, since only the owner and recipients know it.
+   */
+  readonly contentCommitment?: string | null;
 }
 
 /** Why a valid audit proof is not the seal of a version: what its entry says of another thing. */
@@ -58,8 +61,8 @@ export function findSealDefect(
   if (data.version !== sealed.version) return 'other_version';
   if (data.fileHash !== sealed.fileHash) return 'other_file';
   if (data.metadataHash !== sealed.metadataHash) return 'other_metadata';
-  const contentCommitment = data.contentCommitment ?? null;
-  return contentCommitment === sealed.contentCommitment ? undefined : 'other_commitment';
+  const { contentCommitment = data.contentCommitment ?? null } = sealed;
+  return contentCommitment === (data.contentCommitment ?? null) ? undefined : 'other_commitment';
 }
 
 /**
@@ -78,13 +81,13 @@ export function readSealedVersion({ entryCanonical }: AuditProof): number | unde
 export class SealError extends ClientError {
   /** Id of the audit proof, under which a later one may be asked for. */
   readonly proofId: string;
-  /** The proof as the vault sent it. */
-  readonly proof: AuditProof;
+  /** The proof as the vault sent it, which need not have the form of one. */
+  readonly proof: unknown;
   readonly reason: SealDefect;
 
-  constructor(proof: AuditProof, reason: SealDefect) {
+  constructor(proofId: string, proof: unknown, reason: SealDefect) {
     super('seal_invalid');
-    this.proofId = proof.id;
+    this.proofId = proofId;
     this.proof = proof;
     this.reason = reason;
   }

@@ -15,7 +15,7 @@ import type { VaultSession } from '../../client/session.ts';
 import { gather } from '../support/client/collect.ts';
 import { createTestMemory } from '../support/client/memory-store.ts';
 import { sourceOf, storeBytes, toolsOf } from '../support/client/stored.ts';
-import { assertCaught, createVictim, logInWith, receiveShare, type Victim } from './liar.ts';
+import { assertCaught, createVictim, logInWith, receiveShare, rekey, type Victim } from './liar.ts';
 
 const test = anyTest as TestFn<{ readonly victim: Victim }>;
 
@@ -106,6 +106,17 @@ test.serial('a search hit from before a version', async (t) => {
   victim.lie(/^GET .*\/search$/, () => [first]);
   victim.lie(/^POST .*\/search$/, () => [first]);
   await assertRolledBack(t, gather(searchDocuments(toolsOf(session), { ...keys, any: ['red'] })));
+});
+
+test.serial('an earlier version, at a rekey', async (t) => {
+  const { victim } = t.context;
+  const { id, first } = await storeRemembered(victim);
+  const before = await victim.session.envelopes.openMasterKeys();
+  victim.lie(/^GET .*\/documents$/, (items) =>
+    items.map((item) => (item['id'] === id ? first : item)),
+  );
+  await assertRolledBack(t, rekey(victim));
+  t.deepEqual(await victim.session.envelopes.openMasterKeys(), before, 'nothing changed');
 });
 
 test.serial('a document that the user removed', async (t) => {

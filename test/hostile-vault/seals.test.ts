@@ -135,6 +135,25 @@ test.serial('the right seal with a changed entry', async (t) => {
   await assertNoSeal(t, victim, await storeOne(victim), 'hash_mismatch');
 });
 
+test.serial('a seal that has not the form of a proof', async (t) => {
+  const { victim } = t.context;
+  const id = await storeOne(victim);
+  let proofId = '';
+  victim.lie(certify, (body) => {
+    proofId = String(body['proofId']);
+    return Object.assign(body, { proof: { id: 'x' } });
+  });
+  const error = await assertNoSeal(t, victim, id, 'malformed');
+  t.is(error.proofId, proofId);
+  t.deepEqual(error.proof, { id: 'x' });
+  // The version is sealed by now, so the client asks for the proof that the vault names.
+  victim.tellTruth();
+  victim.lie(/^GET .*\/audit\/proof\/[^/]+$/, () => ({ id: 'x' }));
+  t.is((await assertNoSeal(t, victim, id, 'malformed')).proofId, proofId);
+  victim.tellTruth();
+  t.is((await victim.session.certifyDocument(id)).proof.id, proofId);
+});
+
 test.serial('an earlier state of the document after its seal', async (t) => {
   const { victim } = t.context;
   const { masterKey, session, tools } = victim;

@@ -1,5 +1,6 @@
 import { withPresent, type Author } from '../../authorship/author.ts';
 import { verifyAuthor } from '../../authorship/verify-author.ts';
+import { ClientError } from '../../errors/client-error.ts';
 import { VaultError } from '../../errors/vault-error.ts';
 import type { MasterKeys } from '../../keys/master-keys.ts';
 import type { AuditProof } from '../../proofs/proof-format.ts';
@@ -65,7 +66,7 @@ export async function certifyDocument(
   const sealed = await openSealed(dependencies, owned, requested);
   const keys = await trustedKeys.find(proof, dependencies.memory);
   const defect = findSealDefect(await statedVersionOf(sealed), proof, keys);
-  if (defect !== undefined) throw new SealError(proof, defect);
+  if (defect !== undefined) throw new SealError(proof.id, proof, defect);
   const author = await findAuthor(dependencies, proof, options);
   return { version: sealed.version, proof, keyTrust: trustedKeys.trust, author };
 }
@@ -87,9 +88,20 @@ function requestSeal(dependencies: CertifyDependencies, owned: Owned): Promise<R
     } catch (error) {
       const proofId = error instanceof VaultError ? error.body['proofId'] : undefined;
       if (typeof proofId !== 'string') throw error;
-      return { before, proof: await proofs.get(proofId) };
+      return { before, proof: await readProof(proofs, proofId) };
     }
   });
+}
+
+/** Reads the proof that the vault named. Throws SealError if its answer has not the form of one. */
+async function readProof(proofs: Proofs, proofId: string): Promise<AuditProof> {
+  try {
+    return await proofs.get(proofId);
+  } catch (error) {
+    const isMalformed = error instanceof ClientError && error.code === 'invalid_response';
+    if (!isMalformed) throw error;
+    throw new SealError(proofId, undefined, 'malformed');
+  }
 }
 
 /** Finds the user's statement in the entry of a seal. Throws SealError. */
@@ -101,11 +113,11 @@ async function findAuthor(
   const verdict = verifyAuthor(proof);
   if (verdict.standing === 'vault_word') {
     if (acceptUnstated) return undefined;
-    throw new SealError(proof, 'statement_missing');
+    throw new SealError(proof.id, proof, 'statement_missing');
   }
-  if (verdict.standing === 'invalid') throw new SealError(proof, verdict.reason);
+  if (verdict.standing === 'invalid') throw new SealError(proof.id, proof, verdict.reason);
   const { fingerprint, statedAt } = verdict;
-  if (!(await author.isOwn(fingerprint))) throw new SealError(proof, 'other_author');
+  if (!(await author.isOwn(fingerprint))) throw new SealError(proof.id, proof, 'other_author');
   return { fingerprint, statedAt };
 }
 

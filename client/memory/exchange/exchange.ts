@@ -1,14 +1,14 @@
 import { createTurns } from '../../async/turns.ts';
 import type { Bytes } from '../../bytes/bytes.ts';
 import { hasCode } from '../../errors/vault-error.ts';
-import type { RekeyList } from '../../keys/keyring.ts';
 import type { Identity } from '../../identity/identity.ts';
 import type { ExchangedMemory, MemoryExchange } from './memory-exchange.ts';
-import { changesOf, type Exchanged, kinds, type RememberedChanges } from '../values/remembered.ts';
+import type { Exchanged, RememberedChanges } from '../values/remembered.ts';
 import { RolledBackError } from '../values/rolled-back-error.ts';
 import { splitValues } from './portions.ts';
 import type { Records } from './records.ts';
-import { hashReport, openReport, readPrefix, sealReport, type Report } from './report.ts';
+import { readReports } from './read-reports.ts';
+import { hashReport, sealReport, type Report } from './report.ts';
 
 /** Number of reports after which a device tells everything anew and removes those before. */
 const maxReports = 50;
@@ -29,74 +29,24 @@ export function createMemoryExchange({
 }: ExchangeOptions): MemoryExchange {
   const inTurn = createTurns();
 
+  /**
+   * Reads on, or everything again: a vault that was restored counts positions anew. What is read
+   * again changes nothing.
+   */
   async function readAll(memory: ExchangedMemory): Promise<void> {
-    const progress = progressOf(memory);
-    const again = { ...progress, position: 0 };
-    try {
-      if (!(await readFrom(memory, progress))) await readFrom(memory, again);
-    } catch (error) {
-      if (!(error instanceof RolledBackError) || progress.position === 0) throw error;
-      // A vault that was restored counts positions anew. What is read again changes nothing.
-      await readFrom(memory, again);
+    let progress = progressOf(memory);
+    for (;;) {
+      try {
+        if (await readFrom(memory, progress)) return;
+      } catch (error) {
+        if (!(error instanceof RolledBackError) || progress.position === 0) throw error;
+      }
+      progress = { ...progressOf(memory), position: 0 };
     }
   }
 
-  /** Reads on. Resolves with false if the last record that was read is no longer in its place. */
-  async function readFrom(memory: ExchangedMemory, from: Exchanged): Promise<boolean> {
-    let { position, start, last } = from;
-    const heads = { ...from.heads };
-    const self = deviceId();
-    const list = memory.list();
-    let identity: Identity | undefined;
-    const told: Record<string, RememberedChanges> = {};
-    const wanted = new Map<string, number>();
-    let isOnTrack = position === 0;
-    let lastOfSelf = 0;
-    for await (const stored of records.list(Math.max(position - 1, 0))) {
-      if (!isOnTrack && stored.position !== position) return false;
-      isOnTrack = true;
-      position = stored.position;
-      const { writer, number } = stored;
-      if (writer === self) lastOfSelf = number;
-      const { kind, generation } = readPrefix(stored.record) ?? {};
-      // A rekey that failed may have left a list under a master key that nobody has.
-      const isRead = kind === 'report' || (kind === 'list' && writer === list?.writer);
-      if (!isRead || generation !== from.generation) continue;
-      if (memory.recollection.isRevoked(writer, told)) continue;
-      const head = heads[writer];
-      if (head !== undefined && number <= head.number) {
-        if (number === head.number && hashReport(stored.record) !== head.hash) {
-          throw notAsRead(writer, number);
-        }
-        continue;
-      }
-      identity ??= await openIdentity();
-      const report = await openReport(memory.reportKey(), identity, stored, stored.record);
-      if (report === undefined || !follows(report, head)) throw notAsRead(writer, number);
-      const hash = hashReport(stored.record);
-      heads[writer] = { number, hash };
-      if (writer === self && report.isStart) start = number;
-      for (const [other, last] of Object.entries(report.read)) {
-        wanted.set(other, Math.max(last, wanted.get(other) ?? 0));
-      }
-      told[writer] = joinReports(told[writer], memory.recollection.worthKeeping(report));
-    }
-    if (!isOnTrack) return false;
-    last = Math.max(last, lastOfSelf);
-    // The vault lost reports of this device: it tells everything anew.
-    if (from.position === 0 && lastOfSelf < (heads[self ?? '']?.number ?? 0)) start = 0;
-    for (const [writer, number] of wanted) {
-      if ((heads[writer]?.number ?? 0) >= number) continue;
-      if (!memory.recollection.isRevoked(writer, told)) throw notAsRead(writer, number);
-    }
-    if (list !== undefined && !isSameHead(heads[list.writer], list)) {
-      throw notAsRead(list.writer, list.number);
-    }
-    if (position !== from.position || start !== from.start) {
-      await memory.keep({ told, exchanged: { ...from, position, heads, start, last } });
-    }
-    return true;
-  }
+  const readFrom = (memory: ExchangedMemory, from: Exchanged) =>
+    readReports({ records, openIdentity, self: deviceId() }, memory, from);
 
   async function tell(memory: ExchangedMemory, writer: string): Promise<void> {
     const { recollection } = memory;
@@ -177,31 +127,4 @@ function progressOf(memory: ExchangedMemory): Exchanged {
   const known = memory.recollection.exchanged();
   if (known?.generation === generation) return known;
   return { generation, position: 0, heads: {}, start: 0, last: 0 };
-}
-
-/** Returns whether a report follows the last one of its writer that was read. */
-function follows({ isStart, previous }: Report, head: Exchanged['heads'][string] | undefined) {
-  return isStart || (head !== undefined && previous === head.hash);
-}
-
-function isSameHead(head: Exchanged['heads'][string] | undefined, { number, hash }: RekeyList) {
-  return head?.number === number && head.hash === hash;
-}
-
-function joinReports(
-  before: RememberedChanges = changesOf({}),
-  next: RememberedChanges,
-): RememberedChanges {
-  return changesOf(
-    Object.fromEntries(kinds.map((kind) => [kind, { ...before[kind], ...next[kind] }])),
-  );
-}
-
-function notAsRead(writer: string, number: number): RolledBackError {
-  return new RolledBackError({
-    subject: 'memory',
-    id: writer,
-    remembered: `reports up to number ${number}`,
-    shown: 'another report, or none',
-  });
 }

@@ -9,6 +9,7 @@ export interface Layer {
   readonly given: Map<string, RememberedChanges['given'][string]>;
   readonly devices: Map<string, RememberedChanges['devices'][string]>;
   readonly vaultKeys: Map<string, string[]>;
+  readonly lost: Map<string, number>;
 }
 
 export function createLayer(): Layer {
@@ -20,6 +21,7 @@ export function createLayer(): Layer {
     given: new Map(),
     devices: new Map(),
     vaultKeys: new Map(),
+    lost: new Map(),
   };
 }
 
@@ -32,6 +34,7 @@ export function applyTo(layer: Layer, changes: RememberedChanges): void {
   put(layer.given, changes.given);
   put(layer.devices, changes.devices);
   put(layer.vaultKeys, changes.vaultKeys);
+  put(layer.lost, changes.lost);
 }
 
 /** Returns all values of a layer. */
@@ -44,6 +47,7 @@ export function changesIn(layer: Layer): RememberedChanges {
     given: Object.fromEntries(layer.given),
     devices: Object.fromEntries(layer.devices),
     vaultKeys: Object.fromEntries(layer.vaultKeys),
+    lost: Object.fromEntries(layer.lost),
   };
 }
 

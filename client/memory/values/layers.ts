@@ -1,4 +1,6 @@
+import { isNewer } from './document-order.ts';
 import { applyTo, createLayer, type Layer } from './layer.ts';
+import { replacesObject } from './object-order.ts';
 import type { RememberedChanges } from './remembered.ts';
 
 /** A value that counts, and the device that told it; undefined if this device saw it. */
@@ -41,7 +43,7 @@ export function createLayers() {
       for (const [writer, values] of Object.entries(others)) {
         const layer = told.get(writer) ?? createLayer();
         told.set(writer, layer);
-        applyTo(layer, values);
+        applyTo(layer, newsFor(layer, values));
       }
     },
 
@@ -61,6 +63,17 @@ export function createLayers() {
       findRevoked().has(writer) ||
       Object.values(now).some(({ devices }) => devices[writer] === 'revoked'),
 
+    /**
+     * Returns the number of the last report of a device that was lost, as the user accepted, also
+     * by what was told just now; 0 if none was.
+     */
+    lostReports: (writer: string, now: Readonly<Record<string, RememberedChanges>> = {}): number =>
+      Math.max(
+        0,
+        ...[own, ...counting().map(([, layer]) => layer)].map(({ lost }) => lost.get(writer) ?? 0),
+        ...Object.values(now).map(({ lost }) => lost[writer] ?? 0),
+      ),
+
     /** Returns the ids of the devices that the user registered, also of those revoked since. */
     devices: (): readonly string[] => {
       const known = new Set(own.devices.keys());
@@ -72,6 +85,21 @@ export function createLayers() {
       for (const values of Object.values(own)) values.clear();
       told.clear();
     },
+  };
+}
+
+/** Returns what a device told, without states that are older than those that it told before. */
+function newsFor(layer: Layer, values: RememberedChanges): RememberedChanges {
+  const documents = Object.entries(values.documents).filter(([id, value]) =>
+    isNewer(value, layer.documents.get(id)),
+  );
+  const objects = Object.entries(values.objects).filter(([id, value]) =>
+    replacesObject(value, layer.objects.get(id)),
+  );
+  return {
+    ...values,
+    documents: Object.fromEntries(documents),
+    objects: Object.fromEntries(objects),
   };
 }
 

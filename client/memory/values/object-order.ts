@@ -19,3 +19,12 @@ export function isOlder(
     known.deleted === true || findOlderDevice(shown.statements, known.statements) !== undefined
   );
 }
+
+/** Returns whether a state that a device tells takes the place of the one that it told before. */
+export function replacesObject(
+  value: RememberedObject,
+  known: RememberedObject | undefined,
+): boolean {
+  const [accepted, before] = [value.accepted ?? 0, known?.accepted ?? 0];
+  return accepted === before ? known === undefined || !isOlder(value, known) : accepted > before;
+}

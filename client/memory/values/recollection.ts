@@ -144,6 +144,7 @@ export function createRecollection() {
     },
 
     isRevoked: layers.isRevoked,
+    lostReports: layers.lostReports,
     devices: layers.devices,
     isRevokedDevice: (deviceId: string): boolean => layers.isRevoked(deviceId),
 
@@ -225,5 +226,6 @@ function createUntold(given: Untold = {}) {
     given: new Set(given.given),
     devices: new Set(given.devices),
     vaultKeys: new Set(given.vaultKeys),
+    lost: new Set(given.lost),
   };
 }

@@ -125,6 +125,11 @@ export const RememberedChanges = z.object({
   devices: z.record(z.string(), DeviceFate).default({}),
   /** Fingerprints of the first audit keys that the vault showed, under the name `first`. */
   vaultKeys: z.record(z.string(), z.array(z.string())).default({}),
+  /**
+   * By the id of a device, the number of its last report that was lost, as the user accepted after
+   * the vault was restored.
+   */
+  lost: z.record(z.string(), z.int().positive()).default({}),
 });
 export type RememberedChanges = z.output<typeof RememberedChanges>;
 
@@ -137,6 +142,7 @@ export const kinds = [
   'given',
   'devices',
   'vaultKeys',
+  'lost',
 ] as const;
 export type Kind = (typeof kinds)[number];
 
@@ -188,6 +194,7 @@ export function changesOf(given: Partial<RememberedChanges>): RememberedChanges 
     given: {},
     devices: {},
     vaultKeys: {},
+    lost: {},
     ...given,
   };
 }

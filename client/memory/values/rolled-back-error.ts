@@ -25,6 +25,11 @@ export class RolledBackError extends ClientError {
    * has seen it.
    */
   readonly toldBy: string | undefined;
+  /**
+   * The number of the report that was to be there, for `Memory.acceptReports`; undefined if it is
+   * no report of a device that is missing.
+   */
+  readonly number: number | undefined;
   /** The state of a document that the vault showed, for `Memory.acceptDocument`. */
   readonly state: DocumentState | undefined;
 
@@ -35,9 +40,10 @@ export class RolledBackError extends ClientError {
     remembered,
     shown,
     toldBy,
+    number,
     state,
   }: Pick<RolledBackError, 'subject' | 'remembered' | 'shown'> &
-    Partial<Pick<RolledBackError, 'id' | 'signer' | 'toldBy' | 'state'>>) {
+    Partial<Pick<RolledBackError, 'id' | 'signer' | 'toldBy' | 'number' | 'state'>>) {
     super('rolled_back');
     this.subject = subject;
     this.id = id;
@@ -45,6 +51,7 @@ export class RolledBackError extends ClientError {
     this.remembered = remembered;
     this.shown = shown;
     this.toldBy = toldBy;
+    this.number = number;
     this.state = state;
   }
 }

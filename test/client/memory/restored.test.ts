@@ -45,11 +45,14 @@ async function backUp(sql: Sql, userId: string): Promise<() => Promise<void>> {
 }
 
 /** Logs in on a new device, with a memory that lasts. */
-async function addDevice(vault: TestVault, { credentials }: OpenAccount): Promise<VaultSession> {
+async function addDevice(
+  vault: TestVault,
+  { credentials }: OpenAccount,
+): Promise<VaultSession & { readonly deviceId: string }> {
   const session = await connect(vault).login({ ...credentials, memory: createTestMemory() });
   const key = createDeviceKey();
   await session.devices.add({ ...key, name: 'Laptop', platform: 'Firefox' });
-  return session;
+  return Object.assign(session, { deviceId: key.deviceId });
 }
 
 async function open(session: VaultSession, id: string) {
@@ -106,6 +109,60 @@ test('a restored vault is told apart, and accepted once for all devices', async 
   await one.memory.exchange();
   await again();
   for (const session of [one, other]) await assertRolledBack(t, open(session, id));
+});
+
+test('reports that a restored vault lost are accepted once for all devices', async (t) => {
+  const { vault, sql } = t.context;
+  const user = await createUser(vault, connect(vault));
+  const { document } = await storeBytes(user, 10);
+  const { id } = document;
+  const [row] = await sql('select user_id from documents where id = $1', [id]);
+  const userId = String(row?.['user_id']);
+  const [gone, here] = [await addDevice(vault, user), await addDevice(vault, user)];
+  const seeNext = async (session: VaultSession) => {
+    await addNext(session, id);
+    await session.memory.exchange();
+  };
+  await seeNext(gone);
+  const restore = await backUp(sql, userId);
+  await seeNext(gone);
+  await here.memory.exchange();
+  await restore();
+  // A device that has read what is lost tells everything anew, and so that it was there.
+  await here.memory.registeredDevice(crypto.randomUUID());
+  await here.memory.exchange();
+
+  const other = await addDevice(vault, user);
+  const error = await assertRolledBack(t, other.memory.exchange());
+  t.like(error, { subject: 'memory', number: 2 });
+  t.is(error.id, gone.deviceId);
+  await other.memory.acceptReports(error);
+  await other.memory.exchange();
+  const third = await addDevice(vault, user);
+  await third.memory.exchange();
+
+  // The device lost its memory too, and tells another report of the same number.
+  const { credentials } = user;
+  const again = { ...credentials, deviceId: gone.deviceId, memory: createTestMemory() };
+  const back = await connect(vault).login(again);
+  await back.memory.registeredDevice(crypto.randomUUID());
+  await back.memory.exchange();
+  for (const session of [here, other, third]) await session.memory.exchange();
+
+  // A later report was not accepted as lost.
+  await back.memory.registeredDevice(crypto.randomUUID());
+  await back.memory.exchange();
+  await here.memory.registeredDevice(crypto.randomUUID());
+  await here.memory.exchange();
+  await sql('delete from memory_records where user_id = $1 and writer = $2 and number = 3', [
+    userId,
+    gone.deviceId,
+  ]);
+  const late = await addDevice(vault, user);
+  t.is((await assertRolledBack(t, late.memory.exchange())).number, 3);
+
+  const list = Object.assign(Object.create(error) as RolledBackError, { number: undefined });
+  await t.throwsAsync(other.memory.acceptReports(list), { instanceOf: TypeError });
 });
 
 /** Waits until the entry of the restore is sealed. */
