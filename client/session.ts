@@ -169,7 +169,7 @@ export function createSession({
   const fingerprintUnder = (masterKey: Bytes) => identities.fingerprintUnder(masterKey);
   const stored = createEnvelopes({ http, passwordKey: held, lookAtKeys, fingerprintUnder });
   const openMasterKeys = () => stored.openMasterKeys();
-  const readNames = createReadNames({ http });
+  const readNames = createReadNames({ http, memory });
   const identities = createIdentities({
     http,
     openKeyring: () => stored.openKeyring(),

@@ -1,7 +1,7 @@
 import { hasCode } from '../errors/vault-error.ts';
 import type { Identities } from '../identity/identities.ts';
 import { fingerprintOf } from '../identity/identity.ts';
-import type { ReadNames } from '../sessions/account-names.ts';
+import type { ReadNames } from '../identity/account-names.ts';
 import { signStatement, type SignedStatement, type StatedAct } from './statement.ts';
 
 /** The user of a session as the author of what is done in it. */

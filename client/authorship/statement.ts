@@ -4,7 +4,7 @@ import { z } from 'zod';
 import { encodeBase64 } from '../bytes/base64.ts';
 import type { Identity } from '../identity/identity.ts';
 import { sign } from '../identity/signature.ts';
-import type { AccountNames } from '../sessions/account-names.ts';
+import type { AccountNames } from '../identity/account-names.ts';
 
 const Digest = z.string().regex(/^[0-9a-f]{64}$/);
 const Instant = z.iso.datetime({ precision: 3 });

@@ -1,5 +1,6 @@
 /** Errors that the client itself detects; refusals by the server are `VaultError`s. */
 export type ClientErrorCode =
+  | 'account_mismatch'
   | 'authentication_failed'
   | 'content_mismatch'
   | 'device_unreachable'
@@ -62,6 +63,7 @@ export type ClientErrorCode =
   | 'wrong_key';
 
 const messages: Record<ClientErrorCode, string> = {
+  account_mismatch: 'The vault named another account, or another vault, than it did before.',
   authentication_failed: 'The encrypted file was changed, reordered or truncated.',
   content_mismatch: 'The decrypted file is not the one that its metadata describes.',
   device_unreachable:

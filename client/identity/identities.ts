@@ -7,7 +7,7 @@ import { proofHeaders, type FreshProof } from '../http/fresh-proof.ts';
 import type { Http } from '../http/http.ts';
 import type { OpenedKeyring } from '../keys/envelopes.ts';
 import { openWithAny, type MasterKeys } from '../keys/master-keys.ts';
-import type { ReadNames } from '../sessions/account-names.ts';
+import type { ReadNames } from './account-names.ts';
 import {
   createIdentity,
   createSigningPair,

@@ -2,7 +2,7 @@ import { utf8ToBytes } from '@noble/hashes/utils.js';
 import canonicalize from 'canonicalize';
 import { encodeBase64 } from '../bytes/base64.ts';
 import type { Bytes } from '../bytes/bytes.ts';
-import type { AccountNames } from '../sessions/account-names.ts';
+import type { AccountNames } from './account-names.ts';
 import { fingerprintOf, type Identity, type PublicIdentity } from './identity.ts';
 import { isSignedBy, sign } from './signature.ts';
 

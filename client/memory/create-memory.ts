@@ -213,6 +213,15 @@ export function createMemory({
         await keep({ vaultKeys: { first: [...fingerprints] } });
     },
 
+    async sawAccount(shown) {
+      // Not `ready`: the identity that verifies reports may have to be published first.
+      await assertOpen();
+      const known = recollection.account();
+      if (known === undefined) await keep({ account: { own: shown } });
+      const isKnown = known?.owner === shown.owner && known.issuer === shown.issuer;
+      if (known !== undefined && !isKnown) throw new ClientError('account_mismatch');
+    },
+
     async acceptDocument({ subject, id, signer, state }) {
       if (subject !== 'document' || id === undefined || state === undefined) {
         throw new TypeError('Only the state of a document can be accepted.');

@@ -4,6 +4,7 @@ import type { PersonOfKeys } from './values/known-people.ts';
 import type {
   DocumentState,
   GivenShare,
+  RememberedAccount,
   RememberedPerson,
   RememberedShare,
 } from './values/remembered.ts';
@@ -95,6 +96,11 @@ export interface Memory {
   vaultKeys(): Promise<readonly string[] | undefined>;
   /** Remembers the first audit keys that the vault showed, unless others are remembered. */
   sawVaultKeys(fingerprints: readonly string[]): Promise<void>;
+  /**
+   * Remembers the names of the account. Throws account_mismatch if other names were seen. Does not
+   * throw what `MemoryExchange.read` throws.
+   */
+  sawAccount(names: RememberedAccount): Promise<void>;
   /**
    * Accepts the older state of a document that the vault showed, in place of what was remembered.
    * The user's other devices accept it too, unless they remember a newer one. Ask the user first:

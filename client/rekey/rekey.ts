@@ -18,7 +18,7 @@ import { compareRecoveryWords, createRecoveryWords } from '../recovery/recovery-
 import { wrapIdentity, type Identities, type WrappedIdentity } from '../identity/identities.ts';
 import { signPublication } from '../identity/publication.ts';
 import { createIdentity, type Identity } from '../identity/identity.ts';
-import type { ReadNames } from '../sessions/account-names.ts';
+import type { ReadNames } from '../identity/account-names.ts';
 import type { OpenDependencies } from '../documents/open-document.ts';
 import type { Records } from '../memory/exchange/records.ts';
 import { removeAllBut, writeRekeyList } from '../memory/exchange/rekey-list.ts';

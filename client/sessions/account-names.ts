@@ -1,27 +1,25 @@
 import { z } from 'zod';
 import type { Http } from '../http/http.ts';
+import type { Memory } from '../memory/memory.ts';
+import type { AccountNames, ReadNames } from '../identity/account-names.ts';
 
-const AccountNames = z.object({ userId: z.uuid(), issuer: z.string() });
-
-/** The names by which entries, statements and identities name the user and the vault. */
-export interface AccountNames {
-  /** Id of the user. */
-  readonly owner: string;
-  /** The vault, by its public URL. */
-  readonly issuer: string;
-}
-
-/** Reads the names once, and resolves with them from then on. */
-export type ReadNames = () => Promise<AccountNames>;
+const Account = z.object({ userId: z.uuid(), issuer: z.string() });
 
 /** Creates the function that reads the names of the account of a session. */
-export function createReadNames({ http }: { readonly http: Http }): ReadNames {
+export function createReadNames({
+  http,
+  memory,
+}: {
+  readonly http: Http;
+  readonly memory: Pick<Memory, 'sawAccount'>;
+}): ReadNames {
   let names: AccountNames | undefined;
   return async () => {
     if (names !== undefined) return names;
     const request = { method: 'GET', path: '/v1/auth/account' } as const;
-    const { userId: owner, issuer } = await http.json(AccountNames, request);
-    names ??= { owner, issuer };
+    const { userId: owner, issuer } = await http.json(Account, request);
+    await memory.sawAccount({ owner, issuer });
+    names = { owner, issuer };
     return names;
   };
 }

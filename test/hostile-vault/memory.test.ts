@@ -1,4 +1,4 @@
-import { randomBytes } from 'node:crypto';
+import { randomBytes, randomUUID } from 'node:crypto';
 import anyTest, { type ExecutionContext, type TestFn } from 'ava';
 import { addVersion } from '../../client/documents/add-version.ts';
 import { changeMetadata } from '../../client/documents/change-metadata.ts';
@@ -181,6 +181,20 @@ test.serial('audit keys other than the first ones that a device has seen', async
   const certifying = (await logInWith(victim, other)).certifyDocument(id);
   const error = await t.throwsAsync(certifying, { instanceOf: SealError });
   t.is(error?.reason, 'key_untrusted');
+});
+
+test.serial('another account or vault in the place of the user’s own', async (t) => {
+  const { victim } = t.context;
+  const { document } = await storeBytes(victim, 10);
+  const device = createTestMemory();
+  await (await logInWith(victim, device)).certifyDocument(document.id);
+  const { document: other } = await storeBytes(victim, 10);
+  for (const names of [{ userId: randomUUID() }, { issuer: 'https://other.example' }]) {
+    victim.lie(/^GET .*\/auth\/account$/, (body) => Object.assign(body, names));
+    const session = await logInWith(victim, device);
+    await assertCaught(t, session.certifyDocument(other.id), 'account_mismatch');
+    victim.tellTruth();
+  }
 });
 
 test.serial('a recipient’s keys, exchanged after they were confirmed', async (t) => {

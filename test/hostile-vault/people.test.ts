@@ -30,7 +30,7 @@ test.beforeEach(async (t) => {
 function identityOf({ session }: Victim): Promise<Identity> {
   const { http } = session;
   const openKeyring = () => session.envelopes.openKeyring();
-  return createIdentities({ http, openKeyring, readNames: createReadNames({ http }) }).open();
+  return createIdentities({ http, openKeyring, readNames: createReadNames(session) }).open();
 }
 
 const publicOf = ({ publicKey, signingKey }: Identity) => ({

@@ -70,7 +70,7 @@ export async function forge(
 ): Promise<Item> {
   const { http } = session;
   const openKeyring = () => session.envelopes.openKeyring();
-  const readNames = createReadNames({ http });
+  const readNames = createReadNames(session);
   const [identity] = await createIdentities({ http, openKeyring, readNames }).openAll();
   if (identity === undefined) throw new Error('The victim has no identity.');
   const place = { writer, number: 1 };

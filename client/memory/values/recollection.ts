@@ -7,9 +7,11 @@ import {
   changesOf,
   type DocumentState,
   type Exchanged,
-  type KnownObject,
+  type Kind,
   kinds,
+  type KnownObject,
   parseName,
+  type RememberedAccount,
   type RememberedChanges,
   type RememberedDocument,
   type StatementIds,
@@ -162,6 +164,8 @@ export function createRecollection() {
     vaultKeys: (): readonly string[] | undefined =>
       first((layer) => layer.vaultKeys.get('first'))?.value,
 
+    account: (): RememberedAccount | undefined => first(({ account }) => account.get('own'))?.value,
+
     /** Returns the values that were not told to the other devices yet. */
     untold(): RememberedChanges {
       const all = changesIn(own);
@@ -217,15 +221,7 @@ export function createRecollection() {
   };
 }
 
-function createUntold(given: Untold = {}) {
-  return {
-    documents: new Set(given.documents),
-    objects: new Set(given.objects),
-    people: new Set(given.people),
-    shares: new Set(given.shares),
-    given: new Set(given.given),
-    devices: new Set(given.devices),
-    vaultKeys: new Set(given.vaultKeys),
-    lost: new Set(given.lost),
-  };
+function createUntold(given: Untold = {}): Readonly<Record<Kind, Set<string>>> {
+  const names = Object.fromEntries(kinds.map((kind) => [kind, new Set(given[kind])]));
+  return names as Record<Kind, Set<string>>;
 }

@@ -107,6 +107,15 @@ export interface KnownObject extends RememberedObject {
   readonly toldBy?: string;
 }
 
+/** The names by which entries, statements and identities name the user and the vault. */
+const RememberedAccount = z.object({
+  /** Id of the user. */
+  owner: z.string(),
+  /** The vault, by its public URL. */
+  issuer: z.string(),
+});
+export type RememberedAccount = Readonly<z.output<typeof RememberedAccount>>;
+
 const DeviceFate = z.enum(['registered', 'revoked']);
 
 /** Values that changed, by the name under which each is remembered. */
@@ -130,6 +139,8 @@ export const RememberedChanges = z.object({
    * the vault was restored.
    */
   lost: z.record(z.string(), z.int().positive()).default({}),
+  /** Under the name `own`: the names by which the vault knows the user and itself. */
+  account: z.record(z.string(), RememberedAccount).default({}),
 });
 export type RememberedChanges = z.output<typeof RememberedChanges>;
 
@@ -143,6 +154,7 @@ export const kinds = [
   'devices',
   'vaultKeys',
   'lost',
+  'account',
 ] as const;
 export type Kind = (typeof kinds)[number];
 
@@ -186,15 +198,6 @@ export type StoredChanges = z.output<typeof StoredChanges>;
 
 /** Returns changes from which all kinds that are not given are absent. */
 export function changesOf(given: Partial<RememberedChanges>): RememberedChanges {
-  return {
-    documents: {},
-    objects: {},
-    people: {},
-    shares: {},
-    given: {},
-    devices: {},
-    vaultKeys: {},
-    lost: {},
-    ...given,
-  };
+  const none = Object.fromEntries(kinds.map((kind) => [kind, {}]));
+  return { ...none, ...given } as RememberedChanges;
 }

@@ -61,7 +61,7 @@ test('a sharing key is found by its fingerprint and restored', async (t) => {
   const { http } = session;
   const stored = await http.json(PublicKeys, { method: 'GET', path: '/v1/crypto/keys/sharing' });
   const thief = await createIdentity();
-  const names = await createReadNames({ http })();
+  const names = await createReadNames(session)();
   const json = {
     ...(await wrapIdentity(new Uint8Array(randomBytes(32)), thief)),
     ...signPublication(names, thief, { published: stored, signer: undefined }),

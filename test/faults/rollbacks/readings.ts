@@ -84,8 +84,9 @@ export function readingsOf(
   return readings;
 }
 
-async function openIdentity({ http, envelopes }: VaultSession): Promise<string> {
+async function openIdentity(session: VaultSession): Promise<string> {
+  const { http, envelopes } = session;
   const openKeyring = () => envelopes.openKeyring();
-  const readNames = createReadNames({ http });
+  const readNames = createReadNames(session);
   return fingerprintOf(await createIdentities({ http, openKeyring, readNames }).open());
 }
