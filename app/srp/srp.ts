@@ -1,7 +1,7 @@
-import { createHash, randomInt, timingSafeEqual } from 'node:crypto';
+import { createHash, randomBytes, randomInt, timingSafeEqual } from 'node:crypto';
 import { AppError } from '../errors/app-error.ts';
-import { exponentKey, generateEphemeral, importExponent, power } from './modular-power.ts';
 import { generator, isGroupElement, pad, prime, primeBytes, toBigInt } from './group.ts';
+import type { Powers } from './powers.ts';
 
 /**
  * The server's side of SRP-6a (RFC 5054) with SHA3-256 and the 3072-bit group. Numbers are bigint
@@ -11,11 +11,14 @@ import { generator, isGroupElement, pad, prime, primeBytes, toBigInt } from './g
 /** The multiplier k = H(N ‖ PAD(g)). */
 const multiplier = toBigInt(sha3(primeBytes, pad(generator)));
 
+/** Length of b: RFC 5054 asks for 256 bits. */
+const exponentBytes = 32;
+
 /** State that the server keeps between challenge and login proof, beside the account's verifier. */
 export interface ServerSession {
   readonly clientPublic: bigint;
   readonly serverPublic: bigint;
-  /** PKCS #8 DER of the secret exponent b. */
+  /** The secret exponent b, 32 random bytes. */
   readonly privateKey: Buffer;
 }
 
@@ -34,13 +37,15 @@ export function parseClientPublic(hex: string): bigint {
  * the same as with +, and its premaster secret differs from the server's in the sign at most.
  */
 export async function createChallenge(
+  powers: Pick<Powers, 'power'>,
   clientPublic: bigint,
   verifier: bigint,
 ): Promise<ServerSession> {
-  const { privateKey, publicValue } = await generateEphemeral();
+  const privateKey = randomBytes(exponentBytes);
+  const publicValue = toBigInt(await powers.power(generator, privateKey));
   const blind = randomInt(2) === 0 ? publicValue : prime - publicValue;
   const serverPublic = (multiplier * verifier + blind) % prime;
-  if (serverPublic === 0n) return createChallenge(clientPublic, verifier);
+  if (serverPublic === 0n) return createChallenge(powers, clientPublic, verifier);
   return { clientPublic, serverPublic, privateKey };
 }
 
@@ -49,6 +54,7 @@ export async function createChallenge(
  * M2 = H(PAD(A) ‖ M1 ‖ K), or undefined if M1 does not match. Zeroes the session's private key.
  */
 export async function answerProof(
+  powers: Pick<Powers, 'power'>,
   session: ServerSession,
   verifier: bigint,
   clientProof: Buffer,
@@ -57,11 +63,13 @@ export async function answerProof(
   const b = pad(session.serverPublic);
   const scrambler = sha3(a, b);
   if (toBigInt(scrambler) === 0n) return undefined;
-  const blinded = (session.clientPublic * (await power(verifier, exponentKey(scrambler)))) % prime;
-  const exponent = importExponent(session.privateKey);
+  const scrambled = toBigInt(await powers.power(verifier, scrambler));
+  const blinded = (session.clientPublic * scrambled) % prime;
+  const premaster = isGroupElement(blinded)
+    ? toBigInt(await powers.power(blinded, session.privateKey))
+    : undefined;
   session.privateKey.fill(0);
-  if (!isGroupElement(blinded)) return undefined;
-  const premaster = await power(blinded, exponent);
+  if (premaster === undefined) return undefined;
   // Both signs are computed in every case, so that the timing does not reveal the sign in B.
   const answers = [premaster, prime - premaster].map((secret) => {
     const bytes = pad(secret);

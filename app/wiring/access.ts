@@ -25,6 +25,7 @@ import type { RowCipher } from '../encryption/row-cipher.ts';
 import { createInternalKeys } from '../internal-api/check-api-key.ts';
 import { createRateLimits } from '../limits/rate-limits.ts';
 import type { Outbox } from '../outbox/outbox.ts';
+import { createPowers } from '../srp/powers.ts';
 import type { Log } from '../telemetry/log.ts';
 import type { AuditServices } from './audit.ts';
 import type { Backends } from './backends.ts';
@@ -71,9 +72,11 @@ export function startAccess(config: Config, options: AccessOptions) {
   const addressKey = () => keys.get('address-hash');
   const proofLimits = createProofLimits({ limits, db, clock, addressKey });
   const failures = createLoginFailures({ tallies, keys });
+  const powers = createPowers();
   const exchange = createSrpExchange({
     accounts,
     sessions,
+    powers,
     keys,
     proofLimits,
     failures,
@@ -121,7 +124,7 @@ export function startAccess(config: Config, options: AccessOptions) {
     tokens,
     async stop() {
       stopping.abort();
-      await revocations.stop();
+      await Promise.all([revocations.stop(), powers.close()]);
     },
   };
 }

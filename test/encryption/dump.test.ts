@@ -10,8 +10,8 @@ import {
 } from '../../client/login/password.ts';
 import { computeMultiplier, computeVerifier, computeX, serviceSrp } from '../../client/srp/srp.ts';
 import { fingerprint } from '../../app/accounts/fingerprint.ts';
-import { prime } from '../../app/srp/group.ts';
-import { generateEphemeral } from '../../app/srp/modular-power.ts';
+import { generator, prime, toBigInt } from '../../app/srp/group.ts';
+import { power } from '../../app/srp/modular-power.ts';
 import { until } from '../../app/dev/processes/until.ts';
 import { dump } from '../support/accounts/purge-vault.ts';
 import {
@@ -53,13 +53,14 @@ test('the script that guesses finds the password in what is not encrypted', asyn
   const verifierHex = verifier.toString(16).padStart(768, '0');
   const wrapping = Buffer.from(await derivePasswordKey(password, salt, masterEnvelopeLabel));
   const wrapped = wrapKey(wrapping, randomBytes(32)).toString('base64');
-  const ephemerals = await Promise.all(Array.from({ length: exchanges }, generateEphemeral));
+  const exponents = Array.from({ length: exchanges }, () => randomBytes(32));
+  const values = await Promise.all(exponents.map((b) => power(generator, b)));
   const kv = computeMultiplier(serviceSrp) * verifier;
   const stolen = {
     texts: [`(${verifierHex})`, fingerprint(saltHex, verifierHex), `{"wrapped":"${wrapped}"}`],
-    exchanges: ephemerals.map(({ privateKey, publicValue }) => ({
-      B: (kv + publicValue) % prime,
-      b: privateKey.toString('base64'),
+    exchanges: exponents.map((b, index) => ({
+      B: (kv + toBigInt(values[index] ?? Buffer.of())) % prime,
+      b: b.toString('base64'),
     })),
     salt,
   };

@@ -6,6 +6,7 @@ import type { Caller } from '../../http/requests/caller.ts';
 import type { ServiceRequest } from '../../http/requests/request.ts';
 import type { LabelledKeys } from '../../signing-keys/labelled-keys.ts';
 import { pad } from '../../srp/group.ts';
+import type { Powers } from '../../srp/powers.ts';
 import { answerProof, createChallenge, parseClientPublic } from '../../srp/srp.ts';
 import { decoyById, decoyFor } from './decoy.ts';
 import type { LoginFailures } from './login-failures.ts';
@@ -50,6 +51,7 @@ export interface Proven {
 interface SrpExchangeOptions {
   readonly accounts: Accounts;
   readonly sessions: SrpSessions;
+  readonly powers: Powers;
   readonly keys: LabelledKeys;
   readonly proofLimits: ProofLimits;
   readonly failures: LoginFailures;
@@ -65,7 +67,7 @@ export type SrpExchange = ReturnType<typeof createSrpExchange>;
 
 /** Creates the SRP-6a exchange with accounts, for logins and reauthentications. */
 export function createSrpExchange(options: SrpExchangeOptions) {
-  const { accounts, sessions, keys, proofLimits, failures, clock } = options;
+  const { accounts, sessions, powers, keys, proofLimits, failures, clock } = options;
   const hidesUnknown = options.unknownUser === 'decoy';
 
   async function findByEmail(email: string, method: CredentialMethod): Promise<Credentials> {
@@ -93,7 +95,7 @@ export function createSrpExchange(options: SrpExchangeOptions) {
       return { account, serverProof: undefined };
     }
     const clientProof = Buffer.from(M1, 'hex');
-    const serverProof = await answerProof(session, BigInt(`0x${verifier}`), clientProof);
+    const serverProof = await answerProof(powers, session, BigInt(`0x${verifier}`), clientProof);
     return { account, serverProof };
   }
 
@@ -151,7 +153,7 @@ export function createSrpExchange(options: SrpExchangeOptions) {
       const findAccountId = async () => (await accounts.findCredentials(email, method))?.userId;
       await proofLimits.admitChallenge({ clientAddress, findAccountId });
       const { userId, salt, verifier } = await findByEmail(email, method);
-      const session = await createChallenge(clientPublic, BigInt(`0x${verifier}`));
+      const session = await createChallenge(powers, clientPublic, BigInt(`0x${verifier}`));
       const expiresAt = new Date(clock().getTime() + srpSessionSeconds * 1000);
       return {
         sessionId: await sessions.add({ ...session, accountId: userId, method }),

@@ -1,7 +1,7 @@
 import { argon2, createHash, timingSafeEqual, type Argon2Parameters } from 'node:crypto';
 import { promisify } from 'node:util';
 import { generator } from '../../srp/group.ts';
-import { exponentKey, powerBytes } from '../../srp/modular-power.ts';
+import { power } from '../../srp/modular-power.ts';
 import { srpParams } from '../login/srp-params.ts';
 
 /** Credentials to check a password against: salt and verifier in hex. */
@@ -42,9 +42,11 @@ async function makeVerifier(password: string, salt: Buffer): Promise<Buffer> {
   const authKey = await deriveAuthKey(password, salt);
   const x = createHash('sha3-256').update(salt).update(authKey).digest();
   authKey.fill(0);
-  const exponent = exponentKey(x);
-  x.fill(0);
-  return powerBytes(generator, exponent);
+  try {
+    return await power(generator, x);
+  } finally {
+    x.fill(0);
+  }
 }
 
 async function deriveAuthKey(password: string, salt: Buffer): Promise<Buffer> {

@@ -1,7 +1,7 @@
 /** Replies with the milliseconds of processor time that one login, or a part of it, costs. */
 import { randomBytes } from 'node:crypto';
-import { exponentKey, power } from '../../../app/srp/modular-power.ts';
 import { toBigInt } from '../../../app/srp/group.ts';
+import { createPowers } from '../../../app/srp/powers.ts';
 import { answerParent } from '../../support/processes/child.ts';
 import { createCpuMeter } from './cpu-meter.ts';
 import { openRs256 } from './softhsm-rs256.ts';
@@ -20,10 +20,12 @@ export interface CostQuestion {
 const warmUps = 20;
 const base = toBigInt(randomBytes(383));
 const exponent = randomBytes(32);
+/** Powers on a thread from the start. */
+const powers = createPowers({ threads: 1, threadsAfter: 1 });
 
 const logins: Record<CostQuestion['of'], MeasuredLogin> = {
   reference: await createReference(),
-  ownSrp: await createOwnLogin(),
+  ownSrp: await createOwnLogin(powers),
   secureRemotePassword: await createSecureRemotePasswordLogin(),
   tssrp6a: await createTssrp6aLogin(),
 };
@@ -42,7 +44,7 @@ async function createReference(): Promise<MeasuredLogin> {
   const sign = openRs256(process.env);
   return (meter) =>
     meter.run(async () => {
-      for (let powers = 0; powers < 3; powers++) await power(base, exponentKey(exponent));
+      for (let turn = 0; turn < 3; turn++) await powers.power(base, exponent);
       sign();
     });
 }

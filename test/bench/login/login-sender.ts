@@ -3,7 +3,7 @@ import { once } from 'node:events';
 import { Agent, request, type IncomingMessage } from 'node:http';
 import { json } from 'node:stream/consumers';
 import { generator, pad, prime, primeBytes, toBigInt } from '../../../app/srp/group.ts';
-import { exponentKey, power } from '../../../app/srp/modular-power.ts';
+import { power } from '../../../app/srp/modular-power.ts';
 import { untilMail } from '../../support/accounts/mailbox.ts';
 import type { VaultProcesses } from '../../support/processes/vault-processes.ts';
 
@@ -75,8 +75,8 @@ async function createEphemeral(): Promise<Ephemeral> {
   return { a, A: await powerOf(generator, a) };
 }
 
-function powerOf(base: bigint, exponent: bigint): Promise<bigint> {
-  return power(base, exponentKey(pad(exponent)));
+async function powerOf(base: bigint, exponent: bigint): Promise<bigint> {
+  return toBigInt(await power(base, pad(exponent)));
 }
 
 function sha3(...parts: readonly Uint8Array[]): Buffer {

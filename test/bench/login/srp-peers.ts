@@ -12,6 +12,7 @@ import { startSrpLogin } from '../../../client/srp/login.ts';
 import { createRegistration } from '../../../client/accounts/registration.ts';
 import { derivePasswordKey, srpAuthLabel } from '../../../client/login/password.ts';
 import { generator, pad, prime } from '../../../app/srp/group.ts';
+import type { Powers } from '../../../app/srp/powers.ts';
 import { answerProof, createChallenge, parseClientPublic } from '../../../app/srp/srp.ts';
 import type { CpuMeter } from './cpu-meter.ts';
 
@@ -22,17 +23,21 @@ const user = 'user@vault.test';
 const password = 'correct horse battery staple';
 
 /** Logs in with the product's own SRP: 3072-bit group, SHA3-256. */
-export async function createOwnLogin(): Promise<MeasuredLogin> {
+export async function createOwnLogin(powers: Powers): Promise<MeasuredLogin> {
   const salt = new Uint8Array(randomBytes(32));
   const registration = await createRegistration(password, salt);
   const verifier = BigInt(`0x${registration.verifier}`);
   const authKey = await derivePasswordKey(password, salt, srpAuthLabel);
   return async (meter) => {
     const client = startSrpLogin();
-    const session = await meter.run(() => createChallenge(parseClientPublic(client.A), verifier));
+    const session = await meter.run(() =>
+      createChallenge(powers, parseClientPublic(client.A), verifier),
+    );
     const B = pad(session.serverPublic).toString('hex');
     const proof = client.prove({ salt, B, authKey });
-    const M2 = await meter.run(() => answerProof(session, verifier, Buffer.from(proof.M1, 'hex')));
+    const M2 = await meter.run(() =>
+      answerProof(powers, session, verifier, Buffer.from(proof.M1, 'hex')),
+    );
     proof.verifyServer(M2?.toString('hex') ?? '');
   };
 }
