@@ -31,6 +31,7 @@ import { Migration0034DocumentIds } from './migrations/0034-document-ids.ts';
 import { Migration0035Identities } from './migrations/0035-identities.ts';
 import { Migration0036ContentCommitments } from './migrations/0036-content-commitments.ts';
 import { Migration0037MemoryRecords } from './migrations/0037-memory-records.ts';
+import { Migration0038EntriesByResource } from './migrations/0038-entries-by-resource.ts';
 import { entities } from './schema.ts';
 
 /**
@@ -66,6 +67,7 @@ const migrations: readonly ConcreteMigration[] = [
   Migration0035Identities,
   Migration0036ContentCommitments,
   Migration0037MemoryRecords,
+  Migration0038EntriesByResource,
 ];
 
 /** An arbitrary key of the advisory lock that lets only one process migrate at a time. */

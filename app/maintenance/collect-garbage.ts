@@ -1,5 +1,10 @@
 import { countOldAddresses, removeOldAddresses } from '../auth/login/known-client-addresses.ts';
-import { countExpired, removeExpired } from '../sessions/kept-sessions.ts';
+import {
+  countOldSessions,
+  countOldTokens,
+  removeOldSessions,
+  removeOldTokens,
+} from '../sessions/kept-sessions.ts';
 import type { Clock } from '../async/clock.ts';
 import { countOldBindings, removeOldBindings } from '../devices/expired-bindings.ts';
 import { countOldKeys, removeOldKeys } from '../idempotency/expired-keys.ts';
@@ -23,6 +28,7 @@ const nothing = {
   forgottenSyncUndos: 0,
   removedAddresses: 0,
   removedLoginSessions: 0,
+  removedRefreshTokens: 0,
   removedSessionDevices: 0,
   removedReplacedKeys: 0,
 };
@@ -31,6 +37,8 @@ type Collected = typeof nothing;
 type CollectGarbage = MaintenanceTask<'collect-garbage', Collected>;
 
 const batchSize = 1_000;
+/** Smaller, since the refresh tokens of a session are removed with it. */
+const sessionBatchSize = 100;
 
 interface CollectGarbageOptions {
   readonly garbage: Garbage;
@@ -64,7 +72,12 @@ export function createCollectGarbage({ garbage, clock }: CollectGarbageOptions):
     yield* whileFull(batchSize, async (tx) => ({
       removedReplacedKeys: await removeOldReplaced(tx, clock(), batchSize),
     }));
-    yield async (tx) => ({ removedLoginSessions: await removeExpired(tx, clock()) });
+    yield* whileFull(sessionBatchSize, async (tx) => ({
+      removedLoginSessions: await removeOldSessions(tx, clock(), sessionBatchSize),
+    }));
+    yield* whileFull(batchSize, async (tx) => ({
+      removedRefreshTokens: await removeOldTokens(tx, clock(), batchSize),
+    }));
   }
 
   async function* countRows(): AsyncGenerator<Batch<Collected>> {
@@ -74,7 +87,8 @@ export function createCollectGarbage({ garbage, clock }: CollectGarbageOptions):
       removedSyncHistory: await countOldHistory(tx),
       forgottenSyncUndos: await countOldUndos(tx),
       removedAddresses: await countOldAddresses(tx, clock()),
-      removedLoginSessions: await countExpired(tx, clock()),
+      removedLoginSessions: await countOldSessions(tx, clock()),
+      removedRefreshTokens: await countOldTokens(tx, clock()),
       removedSessionDevices: await countOldBindings(tx, clock()),
       removedReplacedKeys: await countOldReplaced(tx, clock()),
     });

@@ -71,26 +71,59 @@ function isOver({ eb, or }: ExpressionBuilder<Schema, 'login_sessions'>, now: Da
 }
 
 /**
- * Removes login sessions and refresh tokens that expired over 30 days ago, and those of sessions
- * that were ended over a day ago, whose tokens are refused in any case. The reuse of a removed
- * token is still refused, but no longer detected. Resolves with the number of removed sessions.
+ * Removes at most `limit` login sessions that expired over 30 days ago or were ended over a day
+ * ago, whose tokens are refused in any case. The reuse of a removed token is still refused, but no
+ * longer detected. Resolves with the number of removed sessions.
  */
-export async function removeExpired(tx: Tx, now: Date): Promise<number> {
+export async function removeOldSessions(tx: Tx, now: Date, limit: number): Promise<number> {
   const { numDeletedRows } = await tx
     .deleteFrom('login_sessions')
-    .where((eb) => isOver(eb, now))
+    .where('id', 'in', ({ selectFrom }) =>
+      selectFrom('login_sessions')
+        .select('id')
+        .where((eb) => isOver(eb, now))
+        .limit(limit)
+        .forUpdate()
+        .skipLocked(),
+    )
     .executeTakeFirst();
-  const before = new Date(now.getTime() - keptMs);
-  await tx.deleteFrom('refresh_tokens').where('expires_at', '<', before).execute();
   return Number(numDeletedRows);
 }
 
-/** Counts the sessions that `removeExpired` would remove. */
-export async function countExpired(tx: Tx, now: Date): Promise<number> {
+/**
+ * Removes at most `limit` refresh tokens that expired over 30 days ago. Resolves with their number.
+ */
+export async function removeOldTokens(tx: Tx, now: Date, limit: number): Promise<number> {
+  const { numDeletedRows } = await tx
+    .deleteFrom('refresh_tokens')
+    .where('token_hash', 'in', ({ selectFrom }) =>
+      selectFrom('refresh_tokens')
+        .select('token_hash')
+        .where('expires_at', '<', new Date(now.getTime() - keptMs))
+        .limit(limit)
+        .forUpdate()
+        .skipLocked(),
+    )
+    .executeTakeFirst();
+  return Number(numDeletedRows);
+}
+
+/** Counts the sessions that `removeOldSessions` would remove without a limit. */
+export async function countOldSessions(tx: Tx, now: Date): Promise<number> {
   const { count } = await tx
     .selectFrom('login_sessions')
     .select(({ fn }) => fn.countAll<number>().as('count'))
     .where((eb) => isOver(eb, now))
+    .executeTakeFirstOrThrow();
+  return count;
+}
+
+/** Counts the tokens that `removeOldTokens` would remove without a limit. */
+export async function countOldTokens(tx: Tx, now: Date): Promise<number> {
+  const { count } = await tx
+    .selectFrom('refresh_tokens')
+    .select(({ fn }) => fn.countAll<number>().as('count'))
+    .where('expires_at', '<', new Date(now.getTime() - keptMs))
     .executeTakeFirstOrThrow();
   return count;
 }

@@ -15,6 +15,7 @@ const maintenanceCounts = {
   forgottenSyncUndos: Count.optional(),
   removedAddresses: Count.optional(),
   removedLoginSessions: Count.optional(),
+  removedRefreshTokens: Count.optional(),
   removedSessionDevices: Count.optional(),
   removedReplacedKeys: Count.optional(),
   retriedEntries: Count.optional(),

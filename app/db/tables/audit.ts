@@ -70,6 +70,7 @@ export const AuditEntry = defineEntity({
     },
     { name: 'audit_entries_owner', properties: ['userId', 'id'] },
     { name: 'audit_entries_tenant', properties: ['tenantId', 'id'] },
+    { name: 'audit_entries_resource', properties: ['resourceId', 'id'] },
   ],
   checks: [
     {

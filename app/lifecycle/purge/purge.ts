@@ -1,6 +1,5 @@
 import { nobody } from '../../audit-trail/event.ts';
 import type { AuditTrail } from '../../audit-trail/audit-trail.ts';
-import { removeExpired } from '../../sessions/kept-sessions.ts';
 import type { Clock } from '../../async/clock.ts';
 import { lengthy, type Database, type Tx } from '../../db/database.ts';
 import { AppError } from '../../errors/app-error.ts';
@@ -55,9 +54,8 @@ export function createPurge({ db, audit, clock, isDraining }: PurgeOptions) {
     /**
      * Removes every account that was never validated and whose tokens have expired, in batches that
      * are each one transaction. Concurrent runs share the work; a later run removes what an
-     * interrupted run left. Accounts with unsealed audit entries are left to a later run. Also
-     * removes login sessions that expired over 30 days ago. A dry run only counts. Throws
-     * shutting_down between batches, and audit_backlog_full.
+     * interrupted run left. Accounts with unsealed audit entries are left to a later run. A dry run
+     * only counts. Throws shutting_down between batches, and audit_backlog_full.
      */
     async run(
       { caller, requestId }: ServiceRequest<InternalCaller>,
@@ -72,11 +70,7 @@ export function createPurge({ db, audit, clock, isDraining }: PurgeOptions) {
         const after: Place = place;
         place = await db.asService((tx) => runBatch(tx, { id, ...cause }, after), lengthy);
       }
-      return db.asService(async (tx) => {
-        const now = clock();
-        if (!dryRun) await removeExpired(tx, now);
-        return completeRun(tx, id, now);
-      }, lengthy);
+      return db.asService((tx) => completeRun(tx, id, clock()), lengthy);
     },
 
     /** Returns the counts that a purge would find now, and the record of the last run. */

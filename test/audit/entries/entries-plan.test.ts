@@ -82,6 +82,7 @@ async function readsOf(db: Database, caller: Caller, query: Record<string, strin
   const reads = nodes.filter((node) => node['Relation Name'] !== undefined);
   return {
     nodes: reads.map((node) => node['Node Type']),
+    indexes: nodes.map((node) => node['Index Name']),
     rows: reads.reduce(
       (sum, node) =>
         sum + node['Actual Loops'] * (node['Actual Rows'] + (node['Rows Removed by Filter'] ?? 0)),
@@ -114,6 +115,9 @@ for (const [what, query, expected] of questions) {
       const all = await readsOf(db, { ...caller, roles: [role] }, query);
       t.false(all.nodes.includes('Seq Scan'), all.nodes.join());
       t.true(all.rows <= expected, `${role}: ${all.rows}`);
+      // The index by owner would be read in full for the entries of one resource.
+      const isByResource = query['resourceId'] !== undefined;
+      t.is(all.indexes.includes('audit_entries_resource'), isByResource, all.indexes.join());
     }
     const none = await readsOf(db, { ...caller, tenantId: 'acme', roles: ['auditor'] }, query);
     t.is(none.rows, 0, 'an auditor does not read the entries of other tenants on the way');

@@ -210,19 +210,6 @@ test.serial('the status tells what a purge would remove, and what the last one d
   t.is((await sql('select email from accounts'))[0]?.['email'], account.email);
 });
 
-test.serial('login sessions that ended long ago are removed, and no others', async (t) => {
-  const { sql, purge } = t.context;
-  await sql(
-    `insert into login_sessions (id, user_id, tenant_id, last_used_at, expires_at)
-     select gen_random_uuid(), gen_random_uuid(), 'default', now(), now() + days * interval '1 day'
-     from unnest(array[-90, -31, -29, 30]) days`,
-  );
-  t.is((await purge('?dryRun=true')).status, 200);
-  t.is((await sql('select 1 from login_sessions')).length, 4);
-  await purge();
-  t.is((await sql('select 1 from login_sessions')).length, 2);
-});
-
 test.serial('only an internal key with the admin right opens the routes', async (t) => {
   const { vault, keys } = t.context;
   const token = await logIn(vault, await createAccount(vault));
