@@ -41,7 +41,7 @@ interface AuditOptions extends Backends {
 /** Starts the services of the audit log: the keys that sign it, and the workers. */
 export function startAudit(config: Config['audit'], options: AuditOptions) {
   const { issuer, db, isolation, storeWatch, signer, admission, plans, sharedAddress } = options;
-  const { clocks, clock, log } = options;
+  const { clocks, wakes, clock, log } = options;
   const stopping = new AbortController();
   const signal = createWakeSignal();
   const backlog = watchBacklog({
@@ -63,7 +63,7 @@ export function startAudit(config: Config['audit'], options: AuditOptions) {
   const store = createSealerStore(db);
   const signing = createEntrySigning({ signer: routeSeals(signer), issuer });
   const sealing = { ...sealWhenAdmitted(admission, { store, signing }), signer, registry };
-  const sealer = startSealer({ ...sealing, signal, clock, log });
+  const sealer = startSealer({ ...sealing, signal, wakes, clock, log });
   const tallies = startTallies({
     db,
     audit,

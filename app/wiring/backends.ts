@@ -7,6 +7,7 @@ import { guardDatabase } from '../db/isolation/guarded-database.ts';
 import { startIsolation } from '../db/isolation/isolation.ts';
 import { createMailer } from '../mail/create-mailer.ts';
 import { connectRedis } from '../redis/redis.ts';
+import { openWakeChannels } from '../redis/wake-channels.ts';
 import { createObjectStore } from '../storage/create-store.ts';
 import { hasFiles } from '../uploads/cleanup/references.ts';
 import { followUrls, type FollowedUrls } from './followed-urls.ts';
@@ -29,6 +30,7 @@ export async function openBackends(config: Config, clock: Clock, log: Log) {
   const { database, isolation } = await openIsolated(config, urls, clock, log);
   const db = guardDatabase(database, isolation);
   const redis = connectRedis(urls.redisUrl, log);
+  const wakes = openWakeChannels(redis);
   const unwatched = await createObjectStore(config.storage, {
     mayCreate: async () => !(await db.asService(hasFiles)),
   });
@@ -42,6 +44,7 @@ export async function openBackends(config: Config, clock: Clock, log: Log) {
     db,
     isolation,
     redis,
+    wakes,
     store,
     storeWatch,
     hasher,
@@ -54,6 +57,7 @@ export async function openBackends(config: Config, clock: Clock, log: Log) {
       await hasher.close();
       await store.close();
       signer.close();
+      wakes.close();
       redis.disconnect();
       await isolation.stop();
       await database.close();

@@ -31,7 +31,10 @@ export interface Proofs {
   refuse(entryId: string, absence: Absence): Promise<never>;
 }
 
-const recheckMs = 200;
+/**
+ * Milliseconds after which a waiting proof is looked for although no process has told of a batch.
+ */
+const recheckMs = 500;
 
 interface ProofsOptions {
   readonly db: Database;

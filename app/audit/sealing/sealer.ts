@@ -6,6 +6,7 @@ import { tokenAway } from '../../../signer/protocol/token-unavailable.ts';
 import type { Clock } from '../../async/clock.ts';
 import type { KeyRegistry } from '../../signing-keys/registry.ts';
 import type { Log } from '../../telemetry/log.ts';
+import type { WakeChannels } from '../../redis/wake-channels.ts';
 import { sleep, type WakeSignal } from '../../async/wake-signal.ts';
 import { createBatchSize } from './batch-size.ts';
 import {
@@ -21,7 +22,11 @@ import { createSealingBreaker, type Pause } from './signer-breaker.ts';
 
 /** Number of concurrent batches: while one batch waits for Postgres, another uses the signer. */
 const lanes = 2;
-const pollMs = 250;
+/**
+ * How long a lane waits for a wake before it looks for entries: longer each time that it finds
+ * none. Processes that append entries wake their own lanes.
+ */
+const pollMs = { first: 250, last: 2_000 };
 /**
  * How long a lane lets new entries accumulate, since each batch costs two transactions and a call
  * of the signer.
@@ -37,40 +42,45 @@ interface SealerOptions {
   readonly registry: KeyRegistry;
   /** Woken after a commit, so that new entries are found before the next poll. */
   readonly signal: WakeSignal;
+  readonly wakes: WakeChannels;
   readonly clock: Clock;
   readonly log: Log;
 }
 
 /** Starts to sign committed entries in batches, until stopped. */
 export function startSealer(options: SealerOptions) {
-  const { store, signing, signer, registry, signal, clock, log } = options;
+  const { store, signing, signer, registry, signal, wakes, clock, log } = options;
   const events = new EventEmitter().setMaxListeners(0);
   const stopping = new AbortController();
   const batchSize = createBatchSize();
   const breaker = createSealingBreaker(clock, log);
+  const sealedElsewhere = wakes.open('audit-sealed', { onTold: () => events.emit('sealed') });
 
-  /** Seals one batch. Resolves with whether more entries may be waiting. */
-  async function sealBatch(): Promise<boolean> {
+  /** Seals one batch. Resolves with whether it found entries, and whether more may be waiting. */
+  async function sealBatch(): Promise<{ readonly isEmpty: boolean; readonly mayBeMore: boolean }> {
     const claimId = randomUUID();
     const limit = batchSize.current;
     const { keyId } = await registry.active('audit');
     const entries = await store.claim(claimId, limit);
     if (entries.length === 0) {
       await closeWhenReady();
-      return false;
+      return { isEmpty: true, mayBeMore: false };
     }
     try {
       const { seals, faults, early } = await sign(keyId, entries);
       if (!(await store.storeSeals(claimId, keyId, seals))) {
         await store.release(claimId, idsOf(entries));
         await registry.refresh();
-        return true;
+        return { isEmpty: false, mayBeMore: true };
       }
       await recordFaults(claimId, faults);
-      if (seals.length > 0) events.emit('sealed');
+      if (seals.length > 0) {
+        events.emit('sealed');
+        sealedElsewhere.tell('sealed');
+      }
       if (early.length > 0) throw new SignerUnavailable('clock_skew', earlyEntries);
       if (seals.length > 0) breaker.succeeded();
-      return entries.length === limit;
+      return { isEmpty: false, mayBeMore: entries.length === limit };
     } catch (error) {
       await giveBack(claimId, entries, error).catch(() => undefined);
       throw error;
@@ -121,12 +131,14 @@ export function startSealer(options: SealerOptions) {
   }
 
   async function runLane(): Promise<void> {
+    let wait = pollMs.first;
     while (!stopping.signal.aborted) {
       try {
-        const mayBeMore = await sealBatch();
+        const { isEmpty, mayBeMore } = await sealBatch();
+        wait = isEmpty ? Math.min(2 * wait, pollMs.last) : pollMs.first;
         if (mayBeMore) continue;
         await sleep(restMs, stopping.signal);
-        await signal.wait(pollMs, stopping.signal);
+        await signal.wait(wait, stopping.signal);
       } catch (error) {
         breaker.failed(error);
         await breaker.pauseLane(stopping.signal);
@@ -140,7 +152,7 @@ export function startSealer(options: SealerOptions) {
     get pause(): Pause | undefined {
       return breaker.pause;
     },
-    /** Resolves when this process has sealed another batch, or after `ms`. */
+    /** Resolves when a process has sealed another batch, or after `ms`. */
     async nextBatch(ms: number): Promise<void> {
       await once(events, 'sealed', { signal: AbortSignal.timeout(ms) }).catch(() => undefined);
     },

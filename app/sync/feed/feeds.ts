@@ -9,6 +9,7 @@ import { AppError } from '../../errors/app-error.ts';
 import type { Listener } from '../../http/responses/event-stream.ts';
 import { repeat } from '../../async/repeat.ts';
 import type { Log } from '../../telemetry/log.ts';
+import type { WakeChannels } from '../../redis/wake-channels.ts';
 import { isSame, startAfter, type Cursor } from '../objects/cursor.ts';
 import { createChanges } from './changes.ts';
 import type { EndReason } from './events.ts';
@@ -16,7 +17,6 @@ import { createFeed } from './feed.ts';
 import { startFeedGuard } from './guard.ts';
 import { createOpenFeeds } from './open-feeds.ts';
 import { createFeedSlots } from './slots.ts';
-import { openWakeChannel } from './wake-channel.ts';
 
 interface Subscription {
   readonly deviceId: string;
@@ -27,6 +27,7 @@ interface Subscription {
 interface ChangeFeedsOptions {
   readonly db: Database;
   readonly redis: Redis;
+  readonly wakes: WakeChannels;
   readonly revocations: Revocations;
   readonly deviceGuard: DeviceGuard;
   readonly clock: Clock;
@@ -44,7 +45,7 @@ export type ChangeFeeds = ReturnType<typeof startChangeFeeds>;
  * (docs/adr/0011).
  */
 export function startChangeFeeds(options: ChangeFeedsOptions) {
-  const { redis, log } = options;
+  const { redis, wakes, log } = options;
   const changes = createChanges(options);
   const slots = createFeedSlots({ redis });
   const open = createOpenFeeds();
@@ -65,13 +66,12 @@ export function startChangeFeeds(options: ChangeFeedsOptions) {
   const lookingForNews = repeat(lookForNewsEveryMs, lookForNews, (error) =>
     log.warn({ err: error }, 'change feeds could not check for missed changes; retrying'),
   );
-  const channel = openWakeChannel({
-    redis,
+  const channel = wakes.open('sync-changes', {
     onTold: open.wake,
     onSubscribed: lookingForNews.now,
   });
   const renewing = repeat(renewEveryMs, async () => {
-    await Promise.all([slots.renew(open.all()), channel.probe()]);
+    await Promise.all([slots.renew(open.all()), wakes.probe()]);
   });
 
   /**
@@ -148,7 +148,6 @@ export function startChangeFeeds(options: ChangeFeedsOptions) {
 
     /** Stops the background workers of the feeds. Call it after `drain`. */
     async stop(): Promise<void> {
-      channel.close();
       await Promise.all([guard.stop(), lookingForNews.stop(), renewing.stop()]);
     },
   };
