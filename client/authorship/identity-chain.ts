@@ -29,16 +29,16 @@ type IdentityEntry = z.output<typeof IdentityEntry>;
  * order; the endorsements alone count, whoever signed the proofs. Malformed proofs are ignored.
  */
 export function followIdentity(fingerprint: string, changes: readonly Recorded[]): Set<string> {
-  const known = new Map<string, PublicIdentity>();
   const entries = changes.map(parse).filter((entry) => entry !== undefined);
+  const known = new Map<string, PublicIdentity>();
   for (const { data } of entries) known.set(fingerprintOf(data), data);
+  const successors = Map.groupBy(entries, ({ data }) => data.previousFingerprint);
   const reached = new Set([fingerprint]);
-  for (let before = -1; before < reached.size;) {
-    before = reached.size;
-    for (const entry of entries) {
-      const { previousFingerprint: previous } = entry.data;
-      if (previous === null || !reached.has(previous)) continue;
-      if (isEndorsed(entry, known.get(previous))) reached.add(fingerprintOf(entry.data));
+  // The set grows while it is walked, by the successors of each identity that was reached.
+  for (const previous of reached) {
+    const before = known.get(previous);
+    for (const entry of successors.get(previous) ?? []) {
+      if (isEndorsed(entry, before)) reached.add(fingerprintOf(entry.data));
     }
   }
   return reached;

@@ -1,13 +1,14 @@
 import { utf8ToBytes } from '@noble/hashes/utils.js';
 import { z } from 'zod';
 import { decodeBase64 } from '../bytes/base64.ts';
+import { Base64 } from '../bytes/base64-schema.ts';
 import type { Bytes } from '../bytes/bytes.ts';
 import { labelled } from '../identity/signature.ts';
 import type { Recorded } from './identity-chain.ts';
 import { Statement, statementText } from './statement.ts';
 
 const Authored = z.object({
-  data: z.object({ author: z.object({ statement: Statement, signature: z.string() }) }),
+  data: z.object({ author: z.object({ statement: Statement, signature: Base64(64) }) }),
 });
 
 /** A statement in an entry, in the form in which OpenSSL verifies it. */
@@ -21,8 +22,8 @@ interface ReadStatement {
 }
 
 /**
- * Reads the author's statement in an entry that was verified; undefined if it has none. Throws
- * SyntaxError if signature or key are not base64.
+ * Reads the author's statement in an entry that was verified; undefined if it has none, or one that
+ * is malformed.
  */
 export function readSignedStatement({ entryCanonical }: Recorded): ReadStatement | undefined {
   const { author } = Authored.safeParse(JSON.parse(entryCanonical)).data?.data ?? {};

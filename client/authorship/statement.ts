@@ -2,6 +2,8 @@ import { utf8ToBytes } from '@noble/hashes/utils.js';
 import canonicalize from 'canonicalize';
 import { z } from 'zod';
 import { encodeBase64 } from '../bytes/base64.ts';
+import { Base64 } from '../bytes/base64-schema.ts';
+import { keyBytes } from '../crypto/key.ts';
 import type { Identity } from '../identity/identity.ts';
 import { sign } from '../identity/signature.ts';
 import type { AccountNames } from '../identity/account-names.ts';
@@ -13,7 +15,7 @@ const Instant = z.iso.datetime({ precision: 3 });
 const members = {
   v: z.literal(1),
   /** The vault, by its public URL. */
-  issuer: z.string(),
+  issuer: z.string().refine((text) => text.isWellFormed()),
   /** Id of the user. */
   owner: z.uuid(),
   documentId: z.uuid(),
@@ -22,7 +24,7 @@ const members = {
   metadataHash: Digest,
   contentCommitment: Digest.nullable(),
   /** The signing key of the author's identity, base64 of 32 bytes. */
-  publicKey: z.string(),
+  publicKey: Base64(keyBytes),
   /** When the author stated this, by the author's clock. */
   statedAt: Instant,
 };

@@ -1,6 +1,8 @@
 import { utf8ToBytes } from '@noble/hashes/utils.js';
 import { z } from 'zod';
 import { decodeBase64 } from '../bytes/base64.ts';
+import { Base64 } from '../bytes/base64-schema.ts';
+import type { Bytes } from '../bytes/bytes.ts';
 import { Key } from '../crypto/key.ts';
 import { fingerprintOf } from '../identity/identity.ts';
 import { isSignedBy } from '../identity/signature.ts';
@@ -23,7 +25,7 @@ type Entry = z.output<typeof Entry>;
 
 const Authored = z.strictObject({
   statement: z.unknown(),
-  signature: z.base64().length(88),
+  signature: Base64(64),
   sharingKey: Key,
 });
 
@@ -83,8 +85,8 @@ export function verifyAuthor(
   }
   const defect = findDefect(entry, stated);
   if (defect !== undefined) return invalid(defect);
-  const signingKey = findSigner(stated, signature);
-  if (signingKey === undefined) return invalid('statement_forged');
+  const signingKey = decodeBase64(stated.publicKey);
+  if (!isStatedBy(signingKey, stated, signature)) return invalid('statement_forged');
   const { statedAt } = stated;
   const fingerprint = fingerprintOf({ publicKey: sharingKey, signingKey });
   if (expected === undefined) return { standing: 'unknown_key', fingerprint, statedAt };
@@ -137,17 +139,8 @@ function saysThat(stated: Statement, data: Entry['data']): boolean {
   );
 }
 
-/** Returns the key that signed a statement, the one that it names; undefined for another one. */
-function findSigner(stated: Statement, signature: string): z.output<typeof Key> | undefined {
-  const signingKey = Key.safeParse(stated.publicKey).data;
-  if (signingKey === undefined) return undefined;
+function isStatedBy(signingKey: Bytes, stated: Statement, signature: string): boolean {
   const message = new Uint8Array(utf8ToBytes(statementText(stated)));
-  try {
-    const signed = { message, signature: decodeBase64(signature) };
-    return isSignedBy({ signingKey }, 'Service_Author_Statement_v1', signed)
-      ? signingKey
-      : undefined;
-  } catch {
-    return undefined;
-  }
+  const signed = { message, signature: decodeBase64(signature) };
+  return isSignedBy({ signingKey }, 'Service_Author_Statement_v1', signed);
 }

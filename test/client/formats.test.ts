@@ -42,6 +42,20 @@ test('the statement printed in docs/formats.md is that of the test vectors', asy
   t.true(joined.includes(JSON.stringify(statement)));
 });
 
+test('the identities and authors’ statements printed are those of the test vectors', async (t) => {
+  const Named = z.object({ name: z.string(), statement: z.string(), signature: z.string() });
+  const Authorship = z.object({ identities: z.array(Strings), statements: z.array(Named) });
+  const { identities, statements } = await readVectors('authorship.json', Authorship);
+  const printed = identities.flat();
+  t.is(printed.length, 10);
+  for (const [name, value] of printed) t.true(joined.includes(value), name);
+  const isPrinted = statements.filter(({ name }) => name !== 'share of a version');
+  t.is(isPrinted.length, 4);
+  for (const { name, statement, signature } of isPrinted) {
+    t.true(joined.includes(statement) && joined.includes(signature), name);
+  }
+});
+
 test('the content commitment and the openings printed are those of the test vectors', async (t) => {
   const Content = z.looseObject({ fullOpening: z.unknown(), segmentsOpening: z.unknown() });
   const vectors = await readVectors('content.json', z.array(Content));

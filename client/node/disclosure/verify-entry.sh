@@ -74,8 +74,13 @@ awk_entry='
   function stated(member) {
     return value[path_of("data", "author", "statement") SUBSEP member]
   }
-  function is_base64(text, size) {
-    return length(text) == size && text ~ /^[A-Za-z0-9+\/]+==?$/
+  # Canonical base64 of 32 bytes: the last character leaves two bits unused.
+  function is_key(text) {
+    return length(text) == 44 && text ~ /^[A-Za-z0-9+\/]+[AEIMQUYcgkosw048]=$/
+  }
+  # Canonical base64 of 64 bytes: the last character leaves four bits unused.
+  function is_signature(text) {
+    return length(text) == 88 && text ~ /^[A-Za-z0-9+\/]+[AQgw]==$/
   }
   function is_instant(text) {
     return text ~ /^[0-9][0-9][0-9][0-9]-[01][0-9]-[0-3][0-9]T[0-2][0-9]:[0-5][0-9]:[0-5][0-9]\.[0-9][0-9][0-9]Z$/
@@ -92,9 +97,9 @@ awk_entry='
   function judge_statement(    owner, difference) {
     if (!has_author) return "none"
     if (stated_text == "" || members != 11 || stated("v") != "1" || !is_instant(stated("statedAt")) ||
-        !is_instant(value["timestamp"]) || !is_base64(stated("publicKey"), 44) ||
-        !is_base64(value[path_of("data", "author", "sharingKey")], 44) ||
-        !is_base64(value[path_of("data", "author", "signature")], 88)) return "statement_malformed"
+        !is_instant(value["timestamp"]) || !is_key(stated("publicKey")) ||
+        !is_key(value[path_of("data", "author", "sharingKey")]) ||
+        !is_signature(value[path_of("data", "author", "signature")])) return "statement_malformed"
     owner = stated("owner")
     if (stated("issuer") != value["issuer"] || owner != value[path_of("resource", "owner")] ||
         owner != value[path_of("actor", "id")] || value[path_of("actor", "type")] != "user" ||

@@ -110,6 +110,18 @@ const defects: Readonly<Record<string, readonly [string, Stating]>> = {
     { statement: { note: 'a' } as Partial<Statement> },
   ],
   'with a short signature': ['statement_malformed', { author: { signature: 'AAAA' } }],
+  'with a signature in another spelling': [
+    'statement_malformed',
+    { author: { signature: `${'A'.repeat(85)}B==` } },
+  ],
+  'with a sharing key of 31 bytes': [
+    'statement_malformed',
+    { author: { sharingKey: encodeBase64(new Uint8Array(31)) } },
+  ],
+  'with a sharing key in another spelling': [
+    'statement_malformed',
+    { author: { sharingKey: `${'A'.repeat(42)}B=` } },
+  ],
   'signed by nobody': [
     'statement_forged',
     { author: { signature: encodeBase64(new Uint8Array(64)) } },
