@@ -9,7 +9,9 @@ from typing import Any
 from cryptography.exceptions import InvalidSignature, InvalidTag
 from cryptography.hazmat.primitives.keywrap import InvalidUnwrap
 
+import authorship
 import content
+import identity
 import recovery_words
 import rekey
 import report
@@ -45,6 +47,7 @@ class Vectors(unittest.TestCase):
         {
             "aes-kw-rfc3394.json",
             "argon2.json",
+            "authorship.json",
             "content.json",
             "merkle-rfc6962.json",
             "rekey.json",
@@ -71,37 +74,32 @@ class Vectors(unittest.TestCase):
     def test_sharing(self) -> None:
         vector = load("sharing.json")["sharing"]
         decode = strict_base64.decode
-        private_key = sharing.open_private_key(
-            bytes.fromhex(vector["masterKey"]), decode(vector["wrappedPrivateKey"])
-        )
-        self.assertEqual(private_key.hex(), vector["privateKey"])
-        public_key = sharing.public_key_of(private_key)
-        self.assertEqual(public_key, decode(vector["publicKey"]))
-        seed = sharing.open_signing_seed(
-            bytes.fromhex(vector["masterKey"]), decode(vector["wrappedSigningKey"])
-        )
-        self.assertEqual(seed.hex(), vector["signingSeed"])
-        signing_key = sharing.signing_key_of(seed)
-        self.assertEqual(signing_key, decode(vector["signingKey"]))
-        self.assertEqual(sharing.fingerprint(public_key, signing_key), vector["fingerprint"])
+        own = identity.unwrap_identity(bytes.fromhex(vector["masterKey"]), vector)
+        self.assertEqual(own.private_key.hex(), vector["privateKey"])
+        self.assertEqual(own.signing_seed.hex(), vector["signingSeed"])
+        self.assertEqual(own.public, identity.decode_keys(vector))
+        self.assertEqual(own.public.fingerprint, vector["fingerprint"])
+        private_key, document_id = own.private_key, vector["documentId"]
         wrapped = decode(vector["wrappedKey"])
-        recipient = sharing.identity_hash(public_key, signing_key)
-        message = sharing.share_message(vector["documentId"], 0, recipient, wrapped)
+        message = sharing.share_message(document_id, 0, own.public.hash, wrapped)
         signature = decode(vector["signature"])
-        self.assertEqual(sharing.sign_share(seed, message), signature)
-        self.assertTrue(sharing.is_signed(signing_key, signature, message))
-        self.assertFalse(sharing.is_signed(signing_key, signature, message + b"\x00"))
-        opened = sharing.open_document_key(private_key, vector["documentId"], wrapped)
+        label, signing_key = sharing.SIGNATURE_LABEL, own.public.signing_key
+        self.assertEqual(own.sign(label, message), signature)
+        self.assertTrue(identity.is_signed(signing_key, label, message, signature))
+        self.assertFalse(identity.is_signed(signing_key, label, message + b"\x00", signature))
+        opened = sharing.open_document_key(private_key, document_id, wrapped)
         self.assertEqual(opened.hex(), vector["documentKey"])
         with self.assertRaises(InvalidTag):
-            sharing.open_document_key(private_key, vector["documentId"][::-1], wrapped)
+            sharing.open_document_key(private_key, document_id[::-1], wrapped)
         version, only = vector["version"], decode(vector["wrappedVersionKey"])
-        key = sharing.open_version_key(private_key, vector["documentId"], version, only)
+        key = sharing.open_version_key(private_key, document_id, version, only)
         self.assertEqual(key.hex(), vector["versionKey"])
         with self.assertRaises(InvalidTag):
-            sharing.open_version_key(private_key, vector["documentId"], version + 1, only)
-        message = sharing.share_message(vector["documentId"], version, recipient, only)
-        self.assertEqual(sharing.sign_share(seed, message), decode(vector["versionSignature"]))
+            sharing.open_version_key(private_key, document_id, version + 1, only)
+        message = sharing.share_message(document_id, version, own.public.hash, only)
+        self.assertEqual(own.sign(label, message), decode(vector["versionSignature"]))
+        again = sharing.seal(own.public.public_key, b"info", b"text")
+        self.assertEqual(sharing.open_sealed(private_key, b"info", again), b"text")
 
     def test_recovery_words(self) -> None:
         vector = load("rekey.json")["recovery"]
@@ -138,8 +136,15 @@ class Vectors(unittest.TestCase):
         )
         self.assertEqual(opened, master_key)
         keyring = rekey.open_keyring(master_key, made["keyring"])
-        earlier = tuple(bytes.fromhex(made[name]) for name in ("earlierPrivateKey", "earlierSeed"))
-        self.assertEqual(keyring, ([earlier_key], [earlier], {device_id: public_key}))
+        earlier = identity.Identity(
+            *(bytes.fromhex(made[name]) for name in ("earlierPrivateKey", "earlierSeed"))
+        )
+        self.assertEqual(keyring, ([earlier_key], [earlier], {device_id: public_key}, None))
+        header = rekey.read_header(made["keyring"])
+        list_end = rekey.ListEnd(device_id, 1, "00" * 32)
+        listed = keyring._replace(list_end=list_end)
+        again = rekey.seal_keyring(master_key, header, listed)
+        self.assertEqual(rekey.open_keyring(master_key, again), listed)
         with self.assertRaises(InvalidTag):
             rekey.open_keyring(earlier_key, made["keyring"])
         with self.assertRaises(InvalidTag):
@@ -298,7 +303,7 @@ class StreamVectors(unittest.TestCase):
         sealed = encrypt_metadata(self.master_key, self.document_key, place, text, nonce)
         self.assertEqual(sealed, vector["encryptedMetadata"])
         opened = decrypt_metadata(self.master_key, version.document_id, sealed)
-        self.assertEqual(opened, (self.document_key, place, vector["metadata"]))
+        self.assertEqual(opened, (self.document_key, place, text))
         data = strict_base64.decode(sealed)
         self.assertEqual(data[61:101].hex(), vector["wrappedDocumentKey"])
         earlier = strict_base64.decode(vector["earlierKey"])
@@ -313,6 +318,66 @@ class StreamVectors(unittest.TestCase):
         vector = self.vectors["keyword"]
         self.assertEqual(normalize_keyword(vector["keyword"]), vector["normalized"])
         self.assertEqual(keyword_hash(self.master_key, vector["keyword"]), vector["hash"])
+
+
+class AuthorshipVectors(unittest.TestCase):
+    """Checks authorship.json: identities that prove themselves, statements, and verdicts."""
+
+    vectors = load("authorship.json")
+    names = identity.Names(vectors["issuer"], vectors["owner"])
+    identities = [
+        identity.Identity(*(bytes.fromhex(one[name]) for name in ("privateKey", "signingSeed")))
+        for one in vectors["identities"]
+    ]
+    changes = {name: json.loads(entry) for name, entry in vectors["changes"].items()}
+
+    def test_identities(self) -> None:
+        previous = None
+        for own, vector in zip(self.identities, self.vectors["identities"]):
+            self.assertEqual(own.public, identity.decode_keys(vector))
+            self.assertEqual(own.public.fingerprint, vector["fingerprint"])
+            before = None if previous is None else previous.public
+            text = identity.publication_text(self.names, own.public, before)
+            self.assertEqual(text.decode(), vector["text"])
+            signatures = identity.sign_publication(self.names, own, previous)
+            self.assertEqual(signatures["proofOfPossession"], vector["proofOfPossession"])
+            self.assertEqual(signatures.get("endorsement"), vector["endorsement"])
+            previous = own
+
+    def test_statements(self) -> None:
+        for vector in self.vectors["statements"]:
+            with self.subTest(vector["name"]):
+                given = json.loads(vector["statement"])
+                version = authorship.StatedVersion(
+                    given["documentId"],
+                    given["version"],
+                    given["fileHash"],
+                    given["metadataHash"],
+                    given["contentCommitment"],
+                )
+                more = {
+                    name: value for name, value in given.items() if name not in authorship.MEMBERS
+                }
+                author, action, stated_at = self.identities[0], given["action"], given["statedAt"]
+                made = authorship.state(author, self.names, version, action, more, stated_at)
+                expected = {name: vector[name] for name in ("statement", "signature")}
+                self.assertEqual(made, expected)
+
+    def test_verdicts(self) -> None:
+        for case in self.vectors["cases"]:
+            with self.subTest(case["name"]):
+                changes = [self.changes[name] for name in case["identityChanges"]]
+                verdict = self.judge(case["entry"], case["expectedFingerprint"], changes)
+                self.assertEqual(verdict, case["verdict"])
+
+    def judge(self, entry: str, expected: str | None, changes: list[Any]) -> str:
+        try:
+            author = authorship.verify_author(json.loads(entry), expected, changes)
+        except authorship.StatementError as error:
+            return str(error)
+        if author is None:
+            return "vault_word"
+        return "unknown_key" if expected is None else "known_key"
 
 
 class MerkleVectors(unittest.TestCase):

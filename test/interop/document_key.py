@@ -24,10 +24,18 @@ def wrapping_key(master_key: bytes, context: bytes) -> bytes:
     return derive_key(master_key, "Service_Document_Key_Wrap_v3", context)
 
 
+def wrap_earlier_key(document_key: bytes, document_id: str, earlier: bytes) -> bytes:
+    """Wraps the key that a document had before."""
+    return wrap_key(earlier_wrapping_key(document_key, document_id), earlier)
+
+
 def unwrap_earlier_key(document_key: bytes, document_id: str, wrapped: bytes) -> bytes:
     """Unwraps the key that a document had before. Raises InvalidUnwrap."""
-    salt = document_id.encode()
-    return unwrap_key(derive_key(document_key, "Service_Earlier_Document_Key_v1", salt), wrapped)
+    return unwrap_key(earlier_wrapping_key(document_key, document_id), wrapped)
+
+
+def earlier_wrapping_key(document_key: bytes, document_id: str) -> bytes:
+    return derive_key(document_key, "Service_Earlier_Document_Key_v1", document_id.encode())
 
 
 def version_key(document_key: bytes, version: Version) -> bytes:
@@ -36,4 +44,8 @@ def version_key(document_key: bytes, version: Version) -> bytes:
 
 
 def file_key(document_key: bytes, version: Version) -> bytes:
-    return derive_key(version_key(document_key, version), "Service_File_Key_v1")
+    return file_key_of(version_key(document_key, version))
+
+
+def file_key_of(key_of_version: bytes) -> bytes:
+    return derive_key(key_of_version, "Service_File_Key_v1")

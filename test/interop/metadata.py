@@ -3,7 +3,7 @@
 import json
 import os
 from hashlib import sha3_256
-from typing import NamedTuple, TypedDict
+from typing import NamedTuple, NotRequired, TypedDict
 from uuid import UUID
 
 from cryptography.hazmat.primitives.ciphers.aead import AESGCM
@@ -27,6 +27,8 @@ class Metadata(TypedDict):
     fileHash: str
     keywords: list[str]
     content: Content
+    # Of the first version under a new document key: the key before, wrapped.
+    earlierKey: NotRequired[str]
 
 
 class Place(NamedTuple):
@@ -49,13 +51,28 @@ class OpenMetadata(NamedTuple):
     metadata: Metadata
 
 
+class Encoded(NamedTuple):
+    """Encrypted metadata in its parts."""
+
+    place: Place
+    header: bytes
+    wrapped_key: bytes
+    nonce: bytes
+    text: bytes
+
+    @property
+    def context(self) -> bytes:
+        """The hash of all of the metadata but the wrapped key."""
+        return context(self.header, self.nonce + self.text)
+
+
 def padded_text(metadata: Metadata) -> bytes:
     text = json.dumps(metadata, ensure_ascii=False, separators=(",", ":")).encode()
     return text + b" " * (-len(text) % PADDED_TO_BYTES)
 
 
-def cipher(document_key: bytes, version: Version) -> AESGCM:
-    return AESGCM(derive_key(version_key(document_key, version), "Service_Metadata_v3"))
+def cipher(key_of_version: bytes) -> AESGCM:
+    return AESGCM(derive_key(key_of_version, "Service_Metadata_v3"))
 
 
 def encrypt_metadata(
@@ -68,17 +85,15 @@ def encrypt_metadata(
     """Encrypts metadata. Only test vectors pass a nonce."""
     nonce = os.urandom(NONCE_BYTES) if nonce is None else nonce
     header = place.encode()
-    text = cipher(document_key, place.version).encrypt(nonce, padded_text(metadata), header)
+    key = version_key(document_key, place.version)
+    text = cipher(key).encrypt(nonce, padded_text(metadata), header)
     sealed = nonce + text
     wrapped = wrap_document_key(master_key, context(header, sealed), document_key)
     return strict_base64.encode(header + wrapped + sealed)
 
 
-def decrypt_metadata(
-    master_key: bytes, document_id: str, encrypted_metadata: str
-) -> OpenMetadata:
-    """Decrypts metadata. Raises ValueError if it is of another document, and ValueError,
-    InvalidUnwrap or InvalidTag unless it is encrypted under this master key."""
+def decode_metadata(document_id: str, encrypted_metadata: str) -> Encoded:
+    """Takes encrypted metadata apart. Raises ValueError if it is of another document."""
     data = strict_base64.decode(encrypted_metadata)
     header, rest = data[:HEADER_BYTES], data[HEADER_BYTES:]
     wrapped, sealed = rest[:WRAPPED_BYTES], rest[WRAPPED_BYTES:]
@@ -89,14 +104,27 @@ def decrypt_metadata(
     version = Version(document_id, int.from_bytes(header[17:21], "big"))
     change, key_generation = (int.from_bytes(header[at : at + 4], "big") for at in (21, 57))
     place = Place(version, change, header[25:57], key_generation)
-    document_key = unwrap_document_key(master_key, context(header, sealed), wrapped)
-    nonce, text = sealed[:NONCE_BYTES], sealed[NONCE_BYTES:]
-    text = cipher(document_key, version).decrypt(nonce, text, header)
-    return OpenMetadata(document_key, place, parse_metadata(json.loads(text)))
+    return Encoded(place, header, wrapped, sealed[:NONCE_BYTES], sealed[NONCE_BYTES:])
+
+
+def decrypt_metadata(
+    master_key: bytes, document_id: str, encrypted_metadata: str
+) -> OpenMetadata:
+    """Decrypts metadata. Raises ValueError if it is of another document, and ValueError,
+    InvalidUnwrap or InvalidTag unless it is encrypted under this master key."""
+    encoded = decode_metadata(document_id, encrypted_metadata)
+    document_key = unwrap_document_key(master_key, encoded.context, encoded.wrapped_key)
+    key = version_key(document_key, encoded.place.version)
+    return OpenMetadata(document_key, encoded.place, decrypt_text(key, encoded))
+
+
+def decrypt_text(key_of_version: bytes, encoded: Encoded) -> Metadata:
+    """Decrypts metadata with the key of its version. Raises ValueError or InvalidTag."""
+    text = cipher(key_of_version).decrypt(encoded.nonce, encoded.text, encoded.header)
+    return parse_metadata(json.loads(text))
 
 
 def context(header: bytes, sealed: bytes) -> bytes:
-    """The hash of all of the metadata but the wrapped key."""
     return sha3_256(header + sealed).digest()
 
 
@@ -114,7 +142,7 @@ def parse_metadata(value: object) -> Metadata:
             "keywords": list(keywords),
             "content": {"seed": str(seed), "root": str(root), "sha256": str(sha256)},
         } if all(isinstance(keyword, str) for keyword in keywords):
-            return Metadata(
+            metadata = Metadata(
                 name=name,
                 mediaType=media_type,
                 size=size,
@@ -122,4 +150,8 @@ def parse_metadata(value: object) -> Metadata:
                 keywords=keywords,
                 content=Content(seed=seed, root=root, sha256=sha256),
             )
+            match value:
+                case {"earlierKey": str(earlier_key)}:
+                    metadata["earlierKey"] = earlier_key
+            return metadata
     raise ValueError("not a document's metadata")

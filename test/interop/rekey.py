@@ -1,19 +1,22 @@
-"""Opens what a new master key leaves: the keyring, and the envelopes of devices."""
+"""Makes and opens what a new master key leaves: the keyring, and the envelopes of devices."""
 
 import json
-from typing import NamedTuple
+import os
+from typing import Any, NamedTuple
 
 from cryptography.hazmat.primitives.asymmetric.x25519 import X25519PrivateKey, X25519PublicKey
 from cryptography.hazmat.primitives.ciphers.aead import AESGCM
 
 import strict_base64
-from key_wrap import derive_key, unwrap_master_key
+from identity import Identity
+from key_wrap import derive_key, unwrap_master_key, wrap_master_key
 
 VERSION = b"\x01"
 KEYRING_VERSION = b"\x03"
 GENERATION_BYTES = 4
 NONCE_BYTES = 12
 KEY_BYTES = 32
+INFO_BLOCK_BYTES = 256
 
 
 class KeyringHeader(NamedTuple):
@@ -21,10 +24,19 @@ class KeyringHeader(NamedTuple):
     rekey_key: bytes
 
 
+class ListEnd(NamedTuple):
+    """The last record of the list of what was there at a rekey."""
+
+    writer: str
+    number: int
+    hash: str
+
+
 class Keyring(NamedTuple):
     earlier_keys: list[bytes]
-    earlier_identities: list[tuple[bytes, bytes]]
+    earlier_identities: list[Identity]
     public_keys: dict[str, bytes]
+    list_end: ListEnd | None = None
 
 
 def device_private_key(device_key: bytes) -> X25519PrivateKey:
@@ -32,7 +44,15 @@ def device_private_key(device_key: bytes) -> X25519PrivateKey:
     return X25519PrivateKey.from_private_bytes(private_key)
 
 
-def open_device_info(master_key: bytes, device_id: str, encrypted_info: str) -> object:
+def seal_device_info(master_key: bytes, device_id: str, info: dict[str, str]) -> str:
+    text = json.dumps(info).encode()
+    text += b" " * (-len(text) % INFO_BLOCK_BYTES)
+    nonce, key = os.urandom(NONCE_BYTES), derive_key(master_key, "Service_Device_Info_v1")
+    sealed = AESGCM(key).encrypt(nonce, text, VERSION + device_id.encode())
+    return strict_base64.encode(VERSION + nonce + sealed)
+
+
+def open_device_info(master_key: bytes, device_id: str, encrypted_info: str) -> Any:
     """Opens a device's info. Raises InvalidTag for another master key or device."""
     data = strict_base64.decode(encrypted_info)
     if data[:1] != VERSION:
@@ -64,9 +84,27 @@ def open_device_envelope(
     private_key = device_private_key(device_key)
     generation, rekey_key = read_header(keyring)
     shared = private_key.exchange(X25519PublicKey.from_public_bytes(rekey_key))
-    salt = rekey_key + private_key.public_key().public_bytes_raw()
-    agreed_key = derive_key(shared, "Service_Device_Envelope_v1" + device_id, salt)
-    return unwrap_master_key(agreed_key, strict_base64.decode(envelope), generation)
+    own_key = private_key.public_key().public_bytes_raw()
+    key = agreed_key(shared, device_id, rekey_key, own_key)
+    return unwrap_master_key(key, strict_base64.decode(envelope), generation)
+
+
+def seal_device_envelope(
+    rekey_private_key: X25519PrivateKey,
+    device_id: str,
+    public_key: bytes,
+    master_key: bytes,
+    generation: int,
+) -> str:
+    """Makes the envelope of a device for which a rekey is made."""
+    shared = rekey_private_key.exchange(X25519PublicKey.from_public_bytes(public_key))
+    rekey_key = rekey_private_key.public_key().public_bytes_raw()
+    key = agreed_key(shared, device_id, rekey_key, public_key)
+    return strict_base64.encode(wrap_master_key(key, master_key, generation))
+
+
+def agreed_key(shared: bytes, device_id: str, rekey_key: bytes, public_key: bytes) -> bytes:
+    return derive_key(shared, "Service_Device_Envelope_v1" + device_id, rekey_key + public_key)
 
 
 def open_keyring(master_key: bytes, keyring: str) -> Keyring:
@@ -82,11 +120,35 @@ def open_keyring(master_key: bytes, keyring: str) -> Keyring:
     return Keyring(
         [strict_base64.decode(key) for key in content["earlierKeys"]],
         [
-            (strict_base64.decode(one["privateKey"]), strict_base64.decode(one["signingSeed"]))
+            Identity(strict_base64.decode(one["privateKey"]), strict_base64.decode(one["signingSeed"]))
             for one in content["earlierIdentities"]
         ],
         {
             device["deviceId"]: strict_base64.decode(device["publicKey"])
             for device in content["devices"]
         },
+        ListEnd(**{name: content["list"][name] for name in ListEnd._fields})
+        if "list" in content
+        else None,
     )
+
+
+def seal_keyring(master_key: bytes, header: KeyringHeader, keyring: Keyring) -> str:
+    encode = strict_base64.encode
+    content: dict[str, Any] = {
+        "earlierKeys": [encode(key) for key in keyring.earlier_keys],
+        "earlierIdentities": [
+            {"privateKey": encode(one.private_key), "signingSeed": encode(one.signing_seed)}
+            for one in keyring.earlier_identities
+        ],
+        "devices": [
+            {"deviceId": device_id, "publicKey": encode(public_key)}
+            for device_id, public_key in keyring.public_keys.items()
+        ],
+    }
+    if keyring.list_end is not None:
+        content["list"] = keyring.list_end._asdict()
+    generation = header.generation.to_bytes(GENERATION_BYTES, "big")
+    head, nonce = KEYRING_VERSION + generation + header.rekey_key, os.urandom(NONCE_BYTES)
+    cipher = AESGCM(derive_key(master_key, "Service_Keyring_v3"))
+    return encode(head + nonce + cipher.encrypt(nonce, json.dumps(content).encode(), head))

@@ -56,14 +56,21 @@ def open_report(
     unless the report was encrypted and signed for this place."""
     data = strict_base64.decode(record)
     prefix, rest = data[:PREFIX_BYTES], data[PREFIX_BYTES:]
-    if prefix[:1] != bytes([VERSION]):
-        raise ValueError("unknown version of a report")
+    kind, generation = read_prefix(record)
     place = encode_place(prefix, writer, number)
     opened = AESGCM(report_key(master_key)).decrypt(rest[:NONCE_BYTES], rest[NONCE_BYTES:], place)
     signature, text = opened[:SIGNATURE_BYTES], opened[SIGNATURE_BYTES:]
     public_key = Ed25519PublicKey.from_public_bytes(signing_key)
     public_key.verify(signature, SIGNATURE_LABEL + place + text)
-    return prefix[1], int.from_bytes(prefix[2:], "big"), json.loads(text)
+    return kind, generation, json.loads(text)
+
+
+def read_prefix(record: str) -> tuple[int, int]:
+    """Returns the kind and the generation of a record, which are not authenticated yet."""
+    prefix = strict_base64.decode(record)[:PREFIX_BYTES]
+    if prefix[:1] != bytes([VERSION]):
+        raise ValueError("unknown version of a report")
+    return prefix[1], int.from_bytes(prefix[2:], "big")
 
 
 def hash_report(record: str) -> str:

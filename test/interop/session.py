@@ -1,12 +1,13 @@
-"""Registers and logs in: from a password to a login session with the master key."""
+"""Registers and logs in: from a password to a login session with the master keys."""
 
 import os
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import srp
 import strict_base64
+from identity import Identity
 from key_wrap import unwrap_master_key, wrap_master_key
-from rekey import generation_of
+from rekey import Keyring, generation_of, open_keyring
 from passwords import AUTH_LABEL, ENVELOPE_LABEL, password_key
 from srp import VAULT_GROUP as GROUP
 from vault_http import VaultHttp
@@ -23,6 +24,22 @@ class Session(NamedTuple):
     password_key: bytes
 
 
+class MasterKeys(NamedTuple):
+    """The present master key, and what the keyring holds of earlier ones, newest first."""
+
+    present: bytes
+    generation: int = 1
+    keyring: Keyring = Keyring([], [], {})
+
+    @property
+    def all(self) -> list[bytes]:
+        return [self.present, *self.keyring.earlier_keys]
+
+    @property
+    def earlier_identities(self) -> list[Identity]:
+        return self.keyring.earlier_identities
+
+
 def normalize_email(email: str) -> str:
     return trim(email).lower()
 
@@ -31,11 +48,15 @@ def wire_number(number: int) -> str:
     return GROUP.pad(number).hex()
 
 
+def make_verifier(secret: str, salt: bytes, label: str) -> int:
+    x = srp.secret_exponent(GROUP, salt, password_key(secret, salt, label))
+    return srp.verifier(GROUP, x)
+
+
 def register(http: VaultHttp, email: str, password: str) -> str:
     """Registers an account. Returns the fingerprint of the registration."""
     salt = os.urandom(32)
-    x = srp.secret_exponent(GROUP, salt, password_key(password, salt, AUTH_LABEL))
-    verifier = srp.verifier(GROUP, x)
+    verifier = make_verifier(password, salt, AUTH_LABEL)
     body = {"email": normalize_email(email), "salt": salt.hex(), "verifier": wire_number(verifier)}
     http.post("/v1/auth/register", body)
     return srp.fingerprint(GROUP, salt, verifier)
@@ -45,8 +66,25 @@ def validate(http: VaultHttp, token: str) -> None:
     http.post("/v1/auth/validate-email", {"token": token})
 
 
-def log_in(http: VaultHttp, email: str, password: str) -> Session:
+def log_in(http: VaultHttp, email: str, password: str, device_id: str | None = None) -> Session:
     """Logs in. Raises ValueError if the server does not know the verifier."""
+    named = {} if device_id is None else {"deviceId": device_id}
+    answer, salt = prove_password(http, "/v1/auth/login/verify", email, password, named)
+    return Session(
+        http.with_token(answer["accessToken"]), password_key(password, salt, ENVELOPE_LABEL)
+    )
+
+
+def reauthenticate(session: Session, email: str, password: str) -> dict[str, str]:
+    """Proves the password again. Returns the header that requests need which change keys."""
+    answer, _ = prove_password(session.http, "/v1/auth/reauth", email, password)
+    return {"X-Reauth-Token": answer["reauthToken"]}
+
+
+def prove_password(
+    http: VaultHttp, path: str, email: str, password: str, named: dict[str, str] | None = None
+) -> tuple[Any, bytes]:
+    """Answers a challenge. Returns the vault's answer to the proof, and the salt."""
     a = int.from_bytes(os.urandom(32), "big")
     A = srp.public_value(GROUP, a)
     challenge = http.post(
@@ -56,14 +94,10 @@ def log_in(http: VaultHttp, email: str, password: str) -> Session:
     x = srp.secret_exponent(GROUP, salt, password_key(password, salt, AUTH_LABEL))
     key = srp.session_key(GROUP, srp.shared_secret(GROUP, x, a, B))
     expected = srp.proofs(GROUP, A, B, key)
-    answer = http.post(
-        "/v1/auth/login/verify",
-        {"sessionId": challenge["sessionId"], "A": wire_number(A), "M1": expected.M1.hex()},
-    )
+    proof = {"sessionId": challenge["sessionId"], "A": wire_number(A), "M1": expected.M1.hex()}
+    answer = http.post(path, {**proof, **(named or {})})
     srp.verify_server(expected, bytes.fromhex(answer["M2"]))
-    return Session(
-        http.with_token(answer["accessToken"]), password_key(password, salt, ENVELOPE_LABEL)
-    )
+    return answer, salt
 
 
 def create_master_key(session: Session) -> bytes:
@@ -73,7 +107,13 @@ def create_master_key(session: Session) -> bytes:
     return master_key
 
 
-def open_master_key(session: Session) -> bytes:
+def open_master_keys(session: Session) -> MasterKeys:
+    """Opens all master keys. Raises InvalidUnwrap or InvalidTag unless the password's envelope and
+    the keyring belong together."""
     stored = session.http.get(MASTER_ENVELOPE)
+    generation = generation_of(stored["keyring"])
     envelope = strict_base64.decode(stored["encryptedEnvelope"])
-    return unwrap_master_key(session.password_key, envelope, generation_of(stored["keyring"]))
+    present = unwrap_master_key(session.password_key, envelope, generation)
+    if stored["keyring"] is None:
+        return MasterKeys(present)
+    return MasterKeys(present, generation, open_keyring(present, stored["keyring"]))

@@ -1,44 +1,41 @@
-"""Opens documents that others share, HPKE (RFC 9180) in base mode, and verifies who signed the share."""
+"""Shares documents with other users, and opens what others share: HPKE (RFC 9180) in base mode, and the
+signature of who shared it."""
 
 import hmac
-from hashlib import sha3_256, sha256
+from collections.abc import Iterator
+from hashlib import sha256
+from typing import Any, NamedTuple
 
-from cryptography.exceptions import InvalidSignature
-from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey, Ed25519PublicKey
+from cryptography.exceptions import InvalidTag
 from cryptography.hazmat.primitives.asymmetric.x25519 import X25519PrivateKey, X25519PublicKey
 from cryptography.hazmat.primitives.ciphers.aead import AESGCM
 
-from key_wrap import unwrap_key, derive_key
+import strict_base64
+from authorship import state
+from document_key import file_key_of, version_key
+from documents import Document, download, read_document
+from identity import Identity, PublicIdentity, decode_keys, is_signed, load_identity, read_names
+from metadata import Metadata, decode_metadata, decrypt_text
+from session import MasterKeys
+from vault_http import VaultHttp
 
-WRAP_LABEL = "Service_Sharing_Key_Wrap_v1"
-SIGNING_WRAP_LABEL = "Service_Signing_Key_Wrap_v1"
 SHARE_LABEL = b"Service_Document_Share_v1"
 VERSION_LABEL = b"Service_Version_Share_v1"
-SIGNATURE_LABEL = b"Service_Share_Signature_v1\x00"
-FINGERPRINT_LABEL = b"Service_Identity_Fingerprint_v1\x00"
+SIGNATURE_LABEL = "Service_Share_Signature_v1"
 ENC_BYTES = 32
 KEM_SUITE = b"KEM" + (0x0020).to_bytes(2, "big")
 SUITE = b"HPKE" + b"".join(number.to_bytes(2, "big") for number in (0x0020, 0x0001, 0x0002))
 
 
-def identity_hash(public_key: bytes, signing_key: bytes) -> bytes:
-    return sha3_256(FINGERPRINT_LABEL + public_key + signing_key).digest()
+class Received(NamedTuple):
+    """A document that somebody shares, opened. `file_key` opens the file of its version."""
 
-
-def fingerprint(public_key: bytes, signing_key: bytes) -> str:
-    return identity_hash(public_key, signing_key).hex()[:32]
-
-
-def open_private_key(master_key: bytes, wrapped: bytes) -> bytes:
-    return unwrap_key(derive_key(master_key, WRAP_LABEL), wrapped)
-
-
-def open_signing_seed(master_key: bytes, wrapped: bytes) -> bytes:
-    return unwrap_key(derive_key(master_key, SIGNING_WRAP_LABEL), wrapped)
-
-
-def signing_key_of(seed: bytes) -> bytes:
-    return Ed25519PrivateKey.from_private_bytes(seed).public_key().public_bytes_raw()
+    share_id: str
+    document_id: str
+    version: int
+    is_of_one_version: bool
+    file_key: bytes
+    metadata: Metadata
 
 
 def encode_version(document_id: str, version: int) -> bytes:
@@ -46,24 +43,122 @@ def encode_version(document_id: str, version: int) -> bytes:
 
 
 def share_message(document_id: str, version: int, recipient: bytes, wrapped_key: bytes) -> bytes:
-    """Returns what a sharer signs. recipient: the hash of the recipient's identity. version: 0 for all."""
-    return SIGNATURE_LABEL + encode_version(document_id, version) + recipient + wrapped_key
+    """Returns what a sharer signs. `recipient` is the hash of the recipient's identity; `version` is
+    0 for all of them."""
+    return encode_version(document_id, version) + recipient + wrapped_key
 
 
-def sign_share(seed: bytes, message: bytes) -> bytes:
-    return Ed25519PrivateKey.from_private_bytes(seed).sign(message)
+def share(
+    http: VaultHttp,
+    keys: MasterKeys,
+    document_id: str,
+    email: str,
+    fingerprint: str,
+    only_present: bool,
+) -> str:
+    """Shares a document, or only its present version, with the person whose identity has this
+    fingerprint, and states so. Returns the id of the share. Raises ValueError if the vault shows
+    another identity."""
+    shown = http.post("/v1/documents/share-key", {"recipientEmail": email})
+    recipient = decode_keys(shown)
+    if recipient.fingerprint != fingerprint:
+        raise ValueError("the recipient has another fingerprint")
+    document, author = read_document(http, keys, document_id), load_identity(http, keys.present)
+    number = document.place.version.number if only_present else 0
+    wrapped = seal_for(recipient, document, number)
+    message = share_message(document_id, number, recipient.hash, wrapped)
+    shared = {
+        "recipientFingerprint": recipient.fingerprint,
+        "sharedVersion": number or None,
+    }
+    body = {
+        "recipientId": shown["recipientId"],
+        "wrappedKey": strict_base64.encode(wrapped),
+        "permissions": ["read"],
+        "signature": strict_base64.encode(author.sign(SIGNATURE_LABEL, message)),
+        "authorStatement": state(
+            author, read_names(http), document.stated, "document.shared", shared
+        ),
+        **({"version": number} if number else {}),
+    }
+    share_id: str = http.post(f"/v1/documents/{document_id}/share", body)["id"]
+    return share_id
 
 
-def is_signed(signing_key: bytes, signature: bytes, message: bytes) -> bool:
-    try:
-        Ed25519PublicKey.from_public_bytes(signing_key).verify(signature, message)
-    except InvalidSignature:
-        return False
-    return True
+def end_share(http: VaultHttp, keys: MasterKeys, document_id: str, share_id: str) -> None:
+    """Ends a share, and states so."""
+    stated = read_document(http, keys, document_id).stated
+    author, names = load_identity(http, keys.present), read_names(http)
+    statement = state(author, names, stated, "document.unshared", {"shareId": share_id})
+    http.delete(f"/v1/documents/{document_id}/shares/{share_id}", statement)
 
 
-def public_key_of(private_key: bytes) -> bytes:
-    return X25519PrivateKey.from_private_bytes(private_key).public_key().public_bytes_raw()
+def receive(http: VaultHttp, keys: MasterKeys, sharer: str) -> Iterator[Received]:
+    """Opens the shares that are by the person with this fingerprint, newest first. Raises ValueError
+    or InvalidTag for one whose signature, key, metadata and file do not fit together."""
+    own = [load_identity(http, keys.present), *keys.earlier_identities]
+    for item in http.get_pages("/v1/documents/shared"):
+        if item["sharer"] is not None and decode_keys(item["sharer"]).fingerprint == sharer:
+            yield open_share(own, item)
+
+
+def open_share(own: list[Identity], item: dict[str, Any]) -> Received:
+    document_id, number = item["documentId"], item["version"] or 0
+    wrapped = strict_base64.decode(item["wrappedKey"])
+    recipient, key = open_as(own, document_id, number, wrapped)
+    message = share_message(document_id, number, recipient.hash, wrapped)
+    signature, signer = strict_base64.decode(item["signature"]), decode_keys(item["sharer"])
+    if not is_signed(signer.signing_key, SIGNATURE_LABEL, message, signature):
+        raise ValueError("the share is signed by somebody else")
+    encoded = decode_metadata(document_id, item["encryptedMetadata"])
+    version = encoded.place.version
+    if number not in (0, version.number):
+        raise ValueError("the share is of another version")
+    key_of_version = version_key(key, version) if number == 0 else key
+    metadata = decrypt_text(key_of_version, encoded)
+    if metadata["fileHash"] != item["fileHash"]:
+        raise ValueError("the metadata belongs to another file")
+    return Received(
+        item["shareId"],
+        document_id,
+        version.number,
+        number != 0,
+        file_key_of(key_of_version),
+        metadata,
+    )
+
+
+def download_share(http: VaultHttp, received: Received) -> bytes:
+    """Downloads the file of a share. Raises as `download` does."""
+    file_hash = received.metadata["fileHash"]
+    return download(http, received.document_id, received.version, received.file_key, file_hash)
+
+
+def open_as(
+    own: list[Identity], document_id: str, number: int, wrapped: bytes
+) -> tuple[PublicIdentity, bytes]:
+    """Opens the key of a share by the first of the user's identities for which it was made."""
+    for identity in own:
+        try:
+            return identity.public, open_key(identity.private_key, document_id, number, wrapped)
+        except InvalidTag:
+            continue
+    raise ValueError("the share is for nobody of this user's identities")
+
+
+def open_key(private_key: bytes, document_id: str, number: int, wrapped: bytes) -> bytes:
+    if number == 0:
+        return open_document_key(private_key, document_id, wrapped)
+    return open_version_key(private_key, document_id, number, wrapped)
+
+
+def seal_for(recipient: PublicIdentity, document: Document, number: int) -> bytes:
+    """Encrypts the key of a document, or of one version, for its recipient."""
+    if number == 0:
+        info = SHARE_LABEL + document.id.encode()
+        return seal(recipient.public_key, info, document.document_key)
+    info = VERSION_LABEL + encode_version(document.id, number)
+    return seal(recipient.public_key, info, version_key(document.document_key, document.place.version))
 
 
 def open_document_key(private_key: bytes, document_id: str, wrapped_key: bytes) -> bytes:
@@ -78,9 +173,22 @@ def open_version_key(private_key: bytes, document_id: str, version: int, wrapped
 
 def open_sealed(private_key: bytes, info: bytes, wrapped_key: bytes) -> bytes:
     enc, ciphertext = wrapped_key[:ENC_BYTES], wrapped_key[ENC_BYTES:]
-    sender = X25519PublicKey.from_public_bytes(enc)
-    secret = X25519PrivateKey.from_private_bytes(private_key).exchange(sender)
-    context = enc + public_key_of(private_key)
+    recipient = X25519PrivateKey.from_private_bytes(private_key)
+    secret = recipient.exchange(X25519PublicKey.from_public_bytes(enc))
+    key, nonce = schedule_keys(secret, enc + recipient.public_key().public_bytes_raw(), info)
+    return AESGCM(key).decrypt(nonce, ciphertext, b"")
+
+
+def seal(public_key: bytes, info: bytes, text: bytes) -> bytes:
+    sender = X25519PrivateKey.generate()
+    enc = sender.public_key().public_bytes_raw()
+    secret = sender.exchange(X25519PublicKey.from_public_bytes(public_key))
+    key, nonce = schedule_keys(secret, enc + public_key, info)
+    return enc + AESGCM(key).encrypt(nonce, text, b"")
+
+
+def schedule_keys(secret: bytes, context: bytes, info: bytes) -> tuple[bytes, bytes]:
+    """Returns key and nonce of the one message."""
     prk = labeled_extract(KEM_SUITE, b"", b"eae_prk", secret)
     shared_secret = labeled_expand(KEM_SUITE, prk, b"shared_secret", context, 32)
     schedule = (
@@ -90,8 +198,7 @@ def open_sealed(private_key: bytes, info: bytes, wrapped_key: bytes) -> bytes:
     )
     key_prk = labeled_extract(SUITE, shared_secret, b"secret", b"")
     key = labeled_expand(SUITE, key_prk, b"key", schedule, 32)
-    nonce = labeled_expand(SUITE, key_prk, b"base_nonce", schedule, 12)
-    return AESGCM(key).decrypt(nonce, ciphertext, b"")
+    return key, labeled_expand(SUITE, key_prk, b"base_nonce", schedule, 12)
 
 
 def labeled_extract(suite: bytes, salt: bytes, label: bytes, ikm: bytes) -> bytes:

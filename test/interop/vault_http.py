@@ -36,9 +36,11 @@ class VaultHttp:
     def get(self, path: str) -> Any:
         return self._json("GET", path)
 
-    def get_pages(self, path: str, limit: int) -> Iterator[Any]:
+    def get_pages(
+        self, path: str, limit: int = 100, filters: Mapping[str, str] = NONE
+    ) -> Iterator[Any]:
         """Yields every item of a list. Only the cursor is taken from the link to the next page."""
-        query = {"limit": str(limit)}
+        query = {**filters, "limit": str(limit)}
         while True:
             with self._request("GET", f"{path}?{urlencode(query)}") as answer:
                 yield from json.load(answer)
@@ -47,22 +49,41 @@ class VaultHttp:
                 return
             query["cursor"] = parse_qs(urlsplit(link.group(1)).query)["cursor"][0]
 
-    def post(self, path: str, body: dict[str, Any] | None = None) -> Any:
-        if body is None:
-            return self._json("POST", path)
-        data = json.dumps(body).encode()
-        return self._json("POST", path, data, {"Content-Type": "application/json"})
+    def post(self, path: str, body: Any = None, headers: Headers = NONE) -> Any:
+        return self._send("POST", path, body, headers)
 
-    def put_bytes(self, path: str, data: bytes, headers: dict[str, str]) -> Any:
+    def put(self, path: str, body: Any, headers: Headers = NONE) -> Any:
+        return self._send("PUT", path, body, headers)
+
+    def delete(self, path: str, body: Any = None, headers: Headers = NONE) -> None:
+        self._send("DELETE", path, body, headers)
+
+    def put_bytes(self, path: str, data: bytes, headers: Headers) -> Any:
         return self._json(
             "PUT", path, data, {"Content-Type": "application/octet-stream", **headers}
         )
+
+    def get_bytes(self, path: str, headers: Headers = NONE) -> bytes:
+        with self._request("GET", path, headers=headers) as answer:
+            return answer.read()
+
+    def get_tagged(self, path: str) -> tuple[Any, str]:
+        """Returns the body and the ETag."""
+        with self._request("GET", path) as answer:
+            return json.load(answer), answer.headers["ETag"]
+
+    def _send(self, method: str, path: str, body: Any, headers: Headers) -> Any:
+        if body is None:
+            return self._json(method, path, headers=headers)
+        data = json.dumps(body).encode()
+        return self._json(method, path, data, {"Content-Type": "application/json", **headers})
 
     def _json(
         self, method: str, path: str, data: bytes | None = None, headers: Headers = NONE
     ) -> Any:
         with self._request(method, path, data, headers) as answer:
-            return json.load(answer)
+            body = answer.read()
+            return json.loads(body) if body else None
 
     def _request(
         self, method: str, path: str, data: bytes | None = None, headers: Headers = NONE

@@ -1,0 +1,145 @@
+"""Reads and writes what the user's clients tell each other of the vault's state."""
+
+import uuid
+from typing import Any, NamedTuple
+
+from identity import Identity, load_identity
+from report import LIST, REPORT, hash_report, open_report, read_prefix, seal_report
+from rekey import ListEnd
+from session import MasterKeys
+from vault_http import VaultHttp
+
+RECORDS = "/v1/memory/records"
+EMPTY: dict[str, Any] = {
+    "documents": {},
+    "objects": {},
+    "people": {},
+    "shares": {},
+    "given": {},
+    "devices": {},
+    "vaultKeys": {},
+}
+
+
+class Read(NamedTuple):
+    """What a writer told: its reports in their order, and the place of the last one."""
+
+    reports: list[dict[str, Any]]
+    number: int
+    hash: str
+
+
+def read_reports(http: VaultHttp, keys: MasterKeys, identity: Identity) -> dict[str, Read]:
+    """Returns what the devices of the user told, by their ids. Raises ValueError, InvalidTag or
+    InvalidSignature if the vault changed, exchanged or left out a report."""
+    return read_records(http, keys, identity, REPORT)
+
+
+def read_records(
+    http: VaultHttp, keys: MasterKeys, identity: Identity, kind: int
+) -> dict[str, Read]:
+    told: dict[str, Read] = {}
+    for item in http.get_pages(RECORDS):
+        writer, number, record = item["writer"], item["number"], item["record"]
+        if read_prefix(record) != (kind, keys.generation):
+            continue
+        signing_key = identity.public.signing_key
+        _, _, report = open_report(keys.present, signing_key, writer, number, record)
+        before = told.get(writer, Read([], 0, ""))
+        follows = report["previous"] == before.hash and number > before.number
+        if not report["isStart"] and not follows:
+            raise ValueError(f"a report of {writer} is missing")
+        reports = [report] if report["isStart"] else [*before.reports, report]
+        told[writer] = Read(reports, number, hash_report(record))
+    check_complete(told)
+    return told
+
+
+def check_complete(told: dict[str, Read]) -> None:
+    """Raises ValueError if somebody has read a report that the vault does not show."""
+    revoked = {
+        device
+        for read in told.values()
+        for report in read.reports
+        for device, state in report["devices"].items()
+        if state == "revoked"
+    }
+    for read in told.values():
+        for writer, number in read.reports[-1]["read"].items():
+            last = told[writer].number if writer in told else 0
+            if last < number and writer not in revoked:
+                raise ValueError(f"the last report of {writer} is missing")
+
+
+def greatest_states(told: dict[str, Read]) -> dict[str, Any]:
+    """Returns the newest state of each document that devices told."""
+    newest: dict[str, Any] = {}
+    for read in told.values():
+        for report in read.reports:
+            for document_id, state in report["documents"].items():
+                if rank(state) >= rank(newest.get(document_id, {})):
+                    newest[document_id] = state
+    return newest
+
+
+def rank(state: dict[str, Any]) -> tuple[int, bool, int, int]:
+    accepted, removed = state.get("accepted", 0), state.get("removed", False)
+    return accepted, removed, state.get("version", 0), state.get("change", 0)
+
+
+def write_report(
+    http: VaultHttp,
+    keys: MasterKeys,
+    identity: Identity,
+    device_id: str,
+    changes: dict[str, Any],
+) -> int:
+    """Tells the user's other devices something, in the name of the device of this session. Returns
+    the number of the report."""
+    told = read_reports(http, keys, identity)
+    own = told.pop(device_id, None)
+    report = {
+        **EMPTY,
+        **changes,
+        "previous": None if own is None else own.hash,
+        "isStart": own is None,
+        "read": {writer: read.number for writer, read in told.items()},
+    }
+    number = 1 if own is None else own.number + 1
+    record = seal_report(
+        keys.present, keys.generation, identity.signing_seed, device_id, number, report
+    )
+    body = {"writer": device_id, "number": number, "record": record}
+    http.post(RECORDS, body, {"X-Device-Id": device_id})
+    return number
+
+
+def write_list(
+    http: VaultHttp, master_key: bytes, generation: int, identity: Identity, states: dict[str, Any]
+) -> ListEnd:
+    """Writes the list of what is there, before a rekey takes effect: the states of documents. This
+    client writes no synchronised objects."""
+    writer, number = str(uuid.uuid4()), 1
+    report = {**EMPTY, "documents": states, "previous": None, "isStart": True, "read": {}}
+    record = seal_report(
+        master_key, generation, identity.signing_seed, writer, number, report, kind=LIST
+    )
+    http.post(RECORDS, {"writer": writer, "number": number, "record": record})
+    return ListEnd(writer, number, hash_report(record))
+
+
+def read_list(http: VaultHttp, keys: MasterKeys) -> dict[str, Any]:
+    """Returns the states of documents in the list of the last rekey. Raises ValueError unless its last
+    record is the one that the keyring names."""
+    end = keys.keyring.list_end
+    if end is None:
+        return {}
+    identity = load_identity(http, keys.present)
+    read = read_records(http, keys, identity, LIST).get(end.writer)
+    if read is None or (read.number, read.hash) != (end.number, end.hash):
+        raise ValueError("the vault does not show the list of the rekey")
+    return {
+        document_id: state
+        for report in read.reports
+        for document_id, state in report["documents"].items()
+    }
