@@ -20,7 +20,7 @@ import { temporaryDirectory } from '../support/processes/processes.ts';
 import { untilMail } from '../support/accounts/mailbox.ts';
 import { startReadyVault } from '../support/vault/vault.ts';
 import { startLyingVault } from './lying-vault.ts';
-import { askClient, runClient } from './python-client.ts';
+import { askClient, readAuditKeyId, runClient } from './python-client.ts';
 import { readStoredFile } from './stored-file.ts';
 
 const vault = await startReadyVault();
@@ -51,11 +51,6 @@ const newCredentials = () => ({
   password: `pÄss ${randomUUID()}`,
 });
 
-async function auditKeyId(): Promise<string> {
-  const keys = await connect(vault).auditKeys();
-  return keys.find(({ purpose }) => purpose === 'audit')?.keyId ?? '';
-}
-
 test('the TypeScript client opens what the Python client seals', async (t) => {
   const credentials = newCredentials();
   const mail = vault.mailDirectory;
@@ -65,11 +60,11 @@ test('the TypeScript client opens what the Python client seals', async (t) => {
   const sealed = await askClient(t, Sealed, vault, credentials, 'seal', {
     file,
     'media-type': mediaType,
-    'audit-key': await auditKeyId(),
+    'audit-key': await readAuditKeyId(vault),
     keyword: ['Nüsse', ' nüsse ', 'Vertrag'],
     segment: '1',
   });
-  t.true(verifyProof(sealed.proof, { trustedKeys: [await auditKeyId()] }).valid);
+  t.true(verifyProof(sealed.proof, { trustedKeys: [await readAuditKeyId(vault)] }).valid);
 
   const account = (await openAccount(connect(vault), credentials)) ?? t.fail();
   const document = await account.session.documents.get(sealed.documentId);
@@ -91,7 +86,7 @@ test('the TypeScript client opens what the Python client seals', async (t) => {
 });
 
 test('both clients verify originals by the openings that the other one makes', async (t) => {
-  const keyId = await auditKeyId();
+  const keyId = await readAuditKeyId(vault);
   const directory = await temporaryDirectory(t);
   const paths = {
     original: join(directory, 'original'),

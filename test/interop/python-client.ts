@@ -1,7 +1,13 @@
+import { randomUUID } from 'node:crypto';
+import { writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
 import type { ExecutionContext } from 'ava';
-import type { z } from 'zod';
+import { z } from 'zod';
 import type { Credentials } from '../../client/accounts/accounts.ts';
-import type { Vault } from '../support/vault/vault.ts';
+import { AuditProof } from '../../client/proofs/proof-format.ts';
+import { temporaryDirectory } from '../support/processes/processes.ts';
+import { connect } from '../support/client/user.ts';
+import type { TestVault, Vault } from '../support/vault/vault.ts';
 import { runPython, type PythonRun } from './python.ts';
 
 /**
@@ -32,4 +38,66 @@ export async function askClient<T>(
   const { code, output, errors } = await runClient(...request);
   t.is(code, 0, errors);
   return schema.parse(JSON.parse(output));
+}
+
+/** Writes a file that the test removes, for an option of a command. Resolves with its path. */
+export async function keepFile(t: ExecutionContext, content: string): Promise<string> {
+  const file = join(await temporaryDirectory(t), 'kept');
+  await writeFile(file, content);
+  return file;
+}
+
+/** Resolves with the id of the key that signs the vault's audit entries. */
+export async function readAuditKeyId(vault: Vault): Promise<string> {
+  const keys = await connect(vault).auditKeys();
+  return keys.find(({ purpose }) => purpose === 'audit')?.keyId ?? '';
+}
+
+const Account = z.object({ identity: z.string() });
+
+/** Creates an account by the Python client. Resolves with the fingerprint of its identity too. */
+export async function createPythonUser(t: ExecutionContext, vault: TestVault) {
+  const user = { email: `${randomUUID()}@vault.test`, password: randomUUID() };
+  const options = { mail: vault.mailDirectory };
+  const { identity } = await askClient(t, Account, vault, user, 'create-account', options);
+  return { user, fingerprint: identity };
+}
+
+const Sealed = z.object({ documentId: z.uuid(), proof: AuditProof });
+
+/** Stores and seals a text by the Python client. */
+export async function sealText(t: ExecutionContext, vault: Vault, user: Credentials, text: string) {
+  const file = await keepFile(t, text);
+  const auditKey = await readAuditKeyId(vault);
+  const options = { file, 'media-type': 'text/plain', 'audit-key': auditKey };
+  return askClient(t, Sealed, vault, user, 'seal', options);
+}
+
+/**
+ * Resolves with the proofs of what was done with a resource, oldest first, once all are signed.
+ */
+export function proofsOf(
+  t: ExecutionContext,
+  vault: Vault,
+  user: Credentials,
+  resource: { readonly type: string; readonly id: string },
+) {
+  return askClient(t, z.array(AuditProof), vault, user, 'proofs', resource);
+}
+
+const Author = z.object({ action: z.string(), fingerprint: z.string().nullable() });
+
+/** Asks the Python client who stated what a proof records. Throws what it refuses. */
+export async function checkAuthor(
+  t: ExecutionContext,
+  vault: Vault,
+  proof: AuditProof,
+  options: Options = {},
+) {
+  const file = await keepFile(t, JSON.stringify(proof));
+  const given = { proof: file, 'audit-key': await readAuditKeyId(vault), ...options };
+  const nobody = { email: 'nobody@vault.test', password: '' };
+  const { code, output, errors } = await runClient(vault, nobody, 'check-author', given);
+  if (code !== 0) throw new Error(errors);
+  return Author.parse(JSON.parse(output));
 }

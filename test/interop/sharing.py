@@ -13,7 +13,7 @@ from cryptography.hazmat.primitives.ciphers.aead import AESGCM
 import strict_base64
 from authorship import state
 from document_key import file_key_of, version_key
-from documents import Document, download, read_document
+from documents import Document, download, read_document, read_versions
 from identity import Identity, PublicIdentity, decode_keys, is_signed, load_identity, read_names
 from metadata import Metadata, decode_metadata, decrypt_text
 from session import MasterKeys
@@ -54,22 +54,22 @@ def share(
     document_id: str,
     email: str,
     fingerprint: str,
-    only_present: bool,
+    only_version: int | None = None,
 ) -> str:
-    """Shares a document, or only its present version, with the person whose identity has this
-    fingerprint, and states so. Returns the id of the share. Raises ValueError if the vault shows
-    another identity."""
+    """Shares a document, or only one version, with the person whose identity has this fingerprint,
+    and states so. Returns the id of the share. Raises ValueError if the vault shows another
+    identity."""
     shown = http.post("/v1/documents/share-key", {"recipientEmail": email})
     recipient = decode_keys(shown)
     if recipient.fingerprint != fingerprint:
         raise ValueError("the recipient has another fingerprint")
-    document, author = read_document(http, keys, document_id), load_identity(http, keys.present)
-    number = document.place.version.number if only_present else 0
+    document, author = find(http, keys, document_id, only_version), load_identity(http, keys.present)
+    number = only_version or 0
     wrapped = seal_for(recipient, document, number)
     message = share_message(document_id, number, recipient.hash, wrapped)
     shared = {
         "recipientFingerprint": recipient.fingerprint,
-        "sharedVersion": number or None,
+        "sharedVersion": only_version,
     }
     body = {
         "recipientId": shown["recipientId"],
@@ -85,6 +85,14 @@ def share(
     return share_id
 
 
+def find(http: VaultHttp, keys: MasterKeys, document_id: str, version: int | None) -> Document:
+    """Reads a version of a document, the present one by default."""
+    if version is None:
+        return read_document(http, keys, document_id)
+    versions = read_versions(http, keys, document_id)
+    return next(one for one in versions if one.place.version.number == version)
+
+
 def end_share(http: VaultHttp, keys: MasterKeys, document_id: str, share_id: str) -> None:
     """Ends a share, and states so."""
     stated = read_document(http, keys, document_id).stated
@@ -94,15 +102,20 @@ def end_share(http: VaultHttp, keys: MasterKeys, document_id: str, share_id: str
 
 
 def receive(http: VaultHttp, keys: MasterKeys, sharer: str) -> Iterator[Received]:
-    """Opens the shares that are by the person with this fingerprint, newest first. Raises ValueError
-    or InvalidTag for one whose signature, key, metadata and file do not fit together."""
+    """Opens the shares that the person with this fingerprint signed, newest first. Leaves out those
+    whose signature, key, metadata and file do not fit together, since anyone can send such."""
     own = [load_identity(http, keys.present), *keys.earlier_identities]
     for item in http.get_pages("/v1/documents/shared"):
-        if item["sharer"] is not None and decode_keys(item["sharer"]).fingerprint == sharer:
+        if item["sharer"] is None or decode_keys(item["sharer"]).fingerprint != sharer:
+            continue
+        try:
             yield open_share(own, item)
+        except (InvalidTag, TypeError, ValueError):
+            continue
 
 
 def open_share(own: list[Identity], item: dict[str, Any]) -> Received:
+    """Opens a share. Raises ValueError, TypeError or InvalidTag unless all of it fits together."""
     document_id, number = item["documentId"], item["version"] or 0
     wrapped = strict_base64.decode(item["wrappedKey"])
     recipient, key = open_as(own, document_id, number, wrapped)

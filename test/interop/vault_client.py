@@ -197,7 +197,7 @@ def give(user: User) -> Any:
         arguments.document,
         arguments.recipient,
         arguments.fingerprint,
-        arguments.only_present,
+        arguments.only_version,
     )
     return {"shareId": share_id}
 
@@ -216,7 +216,7 @@ def show_shared(user: User) -> Any:
             "documentId": received.document_id,
             "version": received.version if received.is_of_one_version else None,
             "metadata": received.metadata,
-            "text": download_share(session.http, received).decode(),
+            "text": download_share(session.http, received).decode(errors="replace"),
         }
         for received in receive(session.http, keys, user.arguments.sharer)
     ]
@@ -284,7 +284,6 @@ def parse_arguments() -> argparse.Namespace:
 
     text = {"required": True}
     path = {"required": True, "type": Path}
-    flag = {"action": "store_true"}
     texts = {"action": "append", "default": []}
 
     command("create-account", create_account, mail=path)
@@ -316,7 +315,14 @@ def parse_arguments() -> argparse.Namespace:
         change={**texts, "type": Path, "help": "audit proof of a change of the identity"},
     )
     command("proofs", show_proofs, type=text, id=text)
-    command("share", give, document=text, recipient=text, fingerprint=text, only_present=flag)
+    command(
+        "share",
+        give,
+        document=text,
+        recipient=text,
+        fingerprint={**text, "help": "of the recipient's identity, from the recipient"},
+        only_version={"type": int},
+    )
     command("end-share", take_back, document=text, share=text)
     command("shared", show_shared, sharer={**text, "help": "fingerprint of who shares"})
     command("rekey", rekey, secrets={**path, "help": "JSON of the new password and words"})
