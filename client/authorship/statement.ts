@@ -9,6 +9,8 @@ import { sign } from '../identity/signature.ts';
 import type { AccountNames } from '../identity/account-names.ts';
 
 const Digest = z.string().regex(/^[0-9a-f]{64}$/);
+/** An id as the vault writes it, in lower case. */
+const Id = z.uuid().lowercase();
 const Instant = z.iso.datetime({ precision: 3 });
 
 /** The members of every statement. */
@@ -17,8 +19,8 @@ const members = {
   /** The vault, by its public URL. */
   issuer: z.string().refine((text) => text.isWellFormed()),
   /** Id of the user. */
-  owner: z.uuid(),
-  documentId: z.uuid(),
+  owner: Id,
+  documentId: Id,
   version: z.int().positive(),
   fileHash: Digest,
   metadataHash: Digest,
@@ -40,7 +42,7 @@ export const Statement = z.discriminatedUnion('action', [
     /** The only version that is shared; null for all of them. */
     sharedVersion: z.int().positive().nullable(),
   }),
-  z.strictObject({ ...members, action: z.literal('document.unshared'), shareId: z.uuid() }),
+  z.strictObject({ ...members, action: z.literal('document.unshared'), shareId: Id }),
 ]);
 export type Statement = z.output<typeof Statement>;
 

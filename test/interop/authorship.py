@@ -125,8 +125,9 @@ def check_form(statement: dict[str, Any]) -> None:
         raise ValueError("other members than a statement of this action has")
     if not is_count(statement["v"]) or statement["v"] != 1 or not is_count(statement["version"]):
         raise ValueError("v or version is not what it must be")
+    statement["issuer"].encode()
+    datetime.fromisoformat(statement["statedAt"])
     for name, form in {
-        "issuer": ".*",
         "owner": UUID,
         "documentId": UUID,
         "fileHash": HASH,

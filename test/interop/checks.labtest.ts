@@ -8,6 +8,7 @@ import { runPython } from './python.ts';
 for (const [program, guarantee] of [
   ['check_vectors.py', 'every test vector holds in Python'],
   ['check_audit_proof.py', 'only the proof printed in docs/formats.md is valid, no changed one'],
+  ['check_reports.py', 'reports that are left out, exchanged or forged are refused'],
   ['check_validation_mail.py', 'a validation e-mail is parsed in one part and in several'],
 ] as const) {
   test(guarantee, async (t) => {

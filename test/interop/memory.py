@@ -20,6 +20,9 @@ EMPTY: dict[str, Any] = {
     "vaultKeys": {},
 }
 
+# Where a document stands in its history, as reports have it.
+State = dict[str, Any]
+
 
 class Read(NamedTuple):
     """What a writer told: its reports in their order, and the place of the last one."""
@@ -57,13 +60,7 @@ def read_records(
 
 def check_complete(told: dict[str, Read]) -> None:
     """Raises ValueError if somebody has read a report that the vault does not show."""
-    revoked = {
-        device
-        for read in told.values()
-        for report in read.reports
-        for device, state in report["devices"].items()
-        if state == "revoked"
-    }
+    revoked = find_revoked(told)
     for read in told.values():
         for writer, number in read.reports[-1]["read"].items():
             last = told[writer].number if writer in told else 0
@@ -71,20 +68,49 @@ def check_complete(told: dict[str, Read]) -> None:
                 raise ValueError(f"the last report of {writer} is missing")
 
 
-def greatest_states(told: dict[str, Read]) -> dict[str, Any]:
-    """Returns the newest state of each document that devices told."""
-    newest: dict[str, Any] = {}
-    for read in told.values():
-        for report in read.reports:
-            for document_id, state in report["documents"].items():
-                if rank(state) >= rank(newest.get(document_id, {})):
+def find_revoked(told: dict[str, Read]) -> set[str]:
+    return {
+        device
+        for read in told.values()
+        for report in read.reports
+        for device, fate in report.get("devices", {}).items()
+        if fate == "revoked"
+    }
+
+
+def newest_states(told: dict[str, Read]) -> dict[str, State]:
+    """Returns the state of each document that counts, of those that devices told which are not
+    revoked."""
+    newest: dict[str, State] = {}
+    revoked = find_revoked(told)
+    for writer, read in told.items():
+        for report in read.reports if writer not in revoked else []:
+            for document_id, state in report.get("documents", {}).items():
+                if document_id not in newest or counts(state, newest[document_id]):
                     newest[document_id] = state
     return newest
 
 
-def rank(state: dict[str, Any]) -> tuple[int, bool, int, int]:
-    accepted, removed = state.get("accepted", 0), state.get("removed", False)
-    return accepted, removed, state.get("version", 0), state.get("change", 0)
+def counts(state: State, known: State) -> bool:
+    """Returns whether a state counts in place of a known one."""
+    if accepted(state) > accepted(known):
+        return is_accepted_for(state, known) or place_of(state) > place_of(known)
+    if accepted(state) < accepted(known):
+        return not is_accepted_for(known, state) and place_of(state) > place_of(known)
+    return place_of(state) > place_of(known)
+
+
+def accepted(state: State) -> int:
+    return int(state.get("accepted", 0))
+
+
+def is_accepted_for(state: State, other: State) -> bool:
+    """Returns whether the user accepted a state in place of another one, or of a later one."""
+    return "insteadOf" in state and place_of(state["insteadOf"]) >= place_of(other)
+
+
+def place_of(state: State) -> tuple[bool, int, int]:
+    return "removed" in state, state.get("version", 0), state.get("change", 0)
 
 
 def write_report(

@@ -27,7 +27,7 @@ from documents import (
 )
 from encrypted_file import decrypt_file
 from identity import load_identity
-from memory import greatest_states, read_reports, write_report
+from memory import newest_states, read_reports, write_report
 from new_master_key import change_master_key
 from session import (
     MasterKeys,
@@ -262,7 +262,7 @@ def show_told(user: User) -> Any:
     told = read_reports(session.http, keys, identity)
     return {
         "writers": {writer: read.number for writer, read in told.items()},
-        "documents": greatest_states(told),
+        "documents": newest_states(told),
     }
 
 

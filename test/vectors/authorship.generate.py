@@ -210,6 +210,8 @@ UNEXPECTED = {
         "version 0": stating(version=0),
         "true as version": stating(version=True),
         "time without milliseconds": stating(statedAt="2023-06-30T03:34:18Z"),
+        "a day that no month has": stating(statedAt="2023-02-30T03:34:18.102Z"),
+        "upper-case document": stating(documentId=ENTRY["resource"]["id"].upper()),
         "upper-case hash": stating(fileHash="A" * 64),
         "members of another action": entry(
             FIRST, {**DELETION, "shareId": SHARE_ID}, ACTS["deletion"][1]
