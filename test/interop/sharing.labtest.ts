@@ -60,7 +60,7 @@ const give = (t: ExecutionContext, document: string, options: Options = {}) =>
 const receive = (t: ExecutionContext, sharer: string) =>
   askClient(t, Received, vault, python.user, 'shared', { sharer });
 
-test('the TypeScript client opens what the Python client shares, and knows from whom it is', async (t) => {
+test('the TypeScript client opens what the Python client shares, and knows the sharer', async (t) => {
   const { documentId } = await sealText(t, vault, python.user, 'from Python');
   const whole = await give(t, documentId);
   const sharer = python.fingerprint;
@@ -82,7 +82,7 @@ test('a share of one version by the Python client opens that version', async (t)
   t.is(Buffer.from(bytes).toString(), 'one version');
 });
 
-test('the Python client opens what the TypeScript client shares, by its fingerprint only', async (t) => {
+test('the Python client opens what a TypeScript client of this fingerprint shares', async (t) => {
   const source = sourceOf(new TextEncoder().encode('from TypeScript'));
   const named = { name: 'Nüsse.txt', mediaType: 'text/plain' };
   const { masterKey } = reference;

@@ -5,7 +5,7 @@ import { authorshipVectors } from './vectors.ts';
 
 const { cases, changes, identities } = authorshipVectors;
 const entries = cases.map(({ entry }) => JSON.parse(entry) as unknown);
-const [sealed] = cases.filter(({ verdict }) => verdict === 'known_key');
+const sealed = cases.find(({ verdict }) => verdict === 'known_key');
 const [{ fingerprint }] = identities;
 const chain = Object.values(changes);
 
