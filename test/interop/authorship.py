@@ -20,11 +20,29 @@ INSTANT = (
 )
 UUID = "[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}"
 HASH = "[0-9a-f]{64}"
-FINGERPRINT = "[0-9a-f]{32}"
+FORMS = {
+    "owner": UUID,
+    "documentId": UUID,
+    "fileHash": HASH,
+    "metadataHash": HASH,
+    "contentCommitment": HASH,
+    "statedAt": INSTANT,
+    "recipientFingerprint": "[0-9a-f]{32}",
+    "shareId": UUID,
+}
 
 MEMBERS = {
-    "v", "issuer", "owner", "action", "documentId", "version", "fileHash", "metadataHash",
-    "contentCommitment", "publicKey", "statedAt",
+    "v",
+    "issuer",
+    "owner",
+    "action",
+    "documentId",
+    "version",
+    "fileHash",
+    "metadataHash",
+    "contentCommitment",
+    "publicKey",
+    "statedAt",
 }
 MORE_MEMBERS: dict[str, set[str]] = {
     "document.sealed": set(),
@@ -123,27 +141,20 @@ def check_form(statement: dict[str, Any]) -> None:
     """Raises TypeError, KeyError or ValueError unless a statement has the form of its action."""
     if set(statement) != MEMBERS | MORE_MEMBERS[statement["action"]]:
         raise ValueError("other members than a statement of this action has")
-    if not is_count(statement["v"]) or statement["v"] != 1 or not is_count(statement["version"]):
-        raise ValueError("v or version is not what it must be")
+    for name in ("v", "version"):
+        if not is_count(statement[name]):
+            raise ValueError(f"{name} is no whole number from 1")
+    if statement["v"] != 1:
+        raise ValueError("unknown version of a statement")
+    if statement.get("sharedVersion") is not None and not is_count(statement["sharedVersion"]):
+        raise ValueError("sharedVersion is no version")
+    # Raises for a text that has no UTF-8 form, and for a day that no month has.
     statement["issuer"].encode()
     datetime.fromisoformat(statement["statedAt"])
-    for name, form in {
-        "owner": UUID,
-        "documentId": UUID,
-        "fileHash": HASH,
-        "metadataHash": HASH,
-        "contentCommitment": HASH,
-        "statedAt": INSTANT,
-        "recipientFingerprint": FINGERPRINT,
-        "shareId": UUID,
-    }.items():
-        value = statement.get(name, None)
-        is_absent = value is None and (name == "contentCommitment" or name not in statement)
-        if not is_absent and not re.fullmatch(form, value):
+    for name, form in FORMS.items():
+        is_null = name == "contentCommitment" and statement[name] is None
+        if name in statement and not is_null and not re.fullmatch(form, statement[name]):
             raise ValueError(f"{name} is malformed")
-    shared = statement.get("sharedVersion")
-    if shared is not None and not is_count(shared):
-        raise ValueError("sharedVersion is no version")
 
 
 def is_count(value: Any) -> bool:
@@ -186,7 +197,7 @@ def follow(fingerprint: str, changes: Iterable[dict[str, Any]]) -> set[str]:
     reached, waiting = {fingerprint}, [fingerprint]
     while waiting:
         before = waiting.pop()
-        for entry, identity in zip(entries, identities):
+        for entry, identity in zip(entries, identities, strict=True):
             follows = entry["data"]["previousFingerprint"] == before and before in known
             if not follows or identity.fingerprint in reached:
                 continue

@@ -83,6 +83,10 @@ class Reports(unittest.TestCase):
                 read(*items)
         forgiving = tell(PHONE, 1, read={LAPTOP: 3}, devices={LAPTOP: "revoked"})
         self.assertEqual(set(read(forgiving)), {PHONE})
+        accepting = tell(PHONE, 1, read={LAPTOP: 3}, lost={LAPTOP: 3})
+        self.assertEqual(set(read(accepting)), {PHONE})
+        with self.assertRaises(ValueError):
+            read(tell(PHONE, 1, read={LAPTOP: 3}, lost={LAPTOP: 2}))
 
     def test_a_report_in_anothers_name_or_place_is_refused(self) -> None:
         with self.assertRaises(InvalidTag):

@@ -20,7 +20,7 @@ import srp
 import strict_base64
 import sync_statement
 from encrypted_file import create_header, decrypt_file, encrypt_file
-from key_wrap import unwrap_key, unwrap_master_key, wrap_key, wrap_master_key
+from key_wrap import unwrap_master_key, wrap_key, wrap_master_key
 from keywords import keyword_hash, normalize_keyword
 from document_key import Version, file_key, unwrap_earlier_key, version_key
 from metadata import Place, decrypt_metadata, encrypt_metadata
@@ -333,7 +333,7 @@ class AuthorshipVectors(unittest.TestCase):
 
     def test_identities(self) -> None:
         previous = None
-        for own, vector in zip(self.identities, self.vectors["identities"]):
+        for own, vector in zip(self.identities, self.vectors["identities"], strict=True):
             self.assertEqual(own.public, identity.decode_keys(vector))
             self.assertEqual(own.public.fingerprint, vector["fingerprint"])
             before = None if previous is None else previous.public

@@ -65,7 +65,6 @@ class Encrypted(NamedTuple):
 
     file: bytes
     encrypted_metadata: str
-    metadata: Metadata
     content_commitment: str
 
 
@@ -119,7 +118,7 @@ def encrypt_version(
     )
     encrypted_metadata = encrypt_metadata(keys.present, document_key, place, metadata)
     commitment = content_commitment(content, len(plaintext))
-    return Encrypted(file, encrypted_metadata, metadata, commitment)
+    return Encrypted(file, encrypted_metadata, commitment)
 
 
 def add_version(http: VaultHttp, keys: MasterKeys, document_id: str, plaintext: bytes) -> Document:
@@ -128,7 +127,7 @@ def add_version(http: VaultHttp, keys: MasterKeys, document_id: str, plaintext: 
     present = read_document(http, keys, document_id)
     version = Version(document_id, present.place.version.number + 1)
     names = ("name", "mediaType", "keywords")
-    described = {name: present.metadata[name] for name in names}  # type: ignore[literal-required]
+    described = {name: present.metadata[name] for name in names}
     document_key, generation = present.document_key, present.place.key_generation
     if generation < keys.generation:
         document_key, generation = os.urandom(32), keys.generation

@@ -18,6 +18,8 @@ EMPTY: dict[str, Any] = {
     "given": {},
     "devices": {},
     "vaultKeys": {},
+    "lost": {},
+    "account": {},
 }
 
 # Where a document stands in its history, as reports have it.
@@ -60,11 +62,11 @@ def read_records(
 
 def check_complete(told: dict[str, Read]) -> None:
     """Raises ValueError if somebody has read a report that the vault does not show."""
-    revoked = find_revoked(told)
+    revoked, lost = find_revoked(told), find_lost(told)
     for read in told.values():
         for writer, number in read.reports[-1]["read"].items():
             last = told[writer].number if writer in told else 0
-            if last < number and writer not in revoked:
+            if max(last, lost.get(writer, 0)) < number and writer not in revoked:
                 raise ValueError(f"the last report of {writer} is missing")
 
 
@@ -76,6 +78,17 @@ def find_revoked(told: dict[str, Read]) -> set[str]:
         for device, fate in report.get("devices", {}).items()
         if fate == "revoked"
     }
+
+
+def find_lost(told: dict[str, Read]) -> dict[str, int]:
+    """Returns the number of the last record of each writer that a restored vault lost, as the user
+    accepted."""
+    lost: dict[str, int] = {}
+    for read in told.values():
+        for report in read.reports:
+            for writer, number in report.get("lost", {}).items():
+                lost[writer] = max(number, lost.get(writer, 0))
+    return lost
 
 
 def newest_states(told: dict[str, Read]) -> dict[str, State]:

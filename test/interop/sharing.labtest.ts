@@ -60,7 +60,7 @@ const give = (t: ExecutionContext, document: string, options: Options = {}) =>
 const receive = (t: ExecutionContext, sharer: string) =>
   askClient(t, Received, vault, python.user, 'shared', { sharer });
 
-test('the TypeScript client opens what the Python client shares, and knows the sharer', async (t) => {
+test('the TypeScript client opens what the Python client shares, and from whom', async (t) => {
   const { documentId } = await sealText(t, vault, python.user, 'from Python');
   const whole = await give(t, documentId);
   const sharer = python.fingerprint;

@@ -33,7 +33,10 @@ awk_entry='
           name[depth] = string
           if (begin) members++
           at++
-        } else keep(string)
+        } else {
+          is_text[path()] = 1
+          keep(string)
+        }
       } else if (sign != ",") {
         start = at
         while (at < size && substr(text, at + 1, 1) !~ /[],}]/) at++
@@ -82,6 +85,9 @@ awk_entry='
   function is_signature(text) {
     return length(text) == 88 && text ~ /^[A-Za-z0-9+\/]+[AQgw]==$/
   }
+  function is_unquoted(member) {
+    return !((path_of("data", "author", "statement") SUBSEP member) in is_text)
+  }
   function is_instant(text) {
     return text ~ /^[0-9][0-9][0-9][0-9]-[01][0-9]-[0-3][0-9]T[0-2][0-9]:[0-5][0-9]:[0-5][0-9]\.[0-9][0-9][0-9]Z$/
   }
@@ -96,7 +102,8 @@ awk_entry='
   }
   function judge_statement(    owner, difference) {
     if (!has_author) return "none"
-    if (stated_text == "" || members != 11 || stated("v") != "1" || !is_instant(stated("statedAt")) ||
+    if (stated_text == "" || members != 11 || stated("v") != "1" || !is_unquoted("v") ||
+        !is_unquoted("version") || !is_instant(stated("statedAt")) ||
         !is_instant(value["timestamp"]) || !is_key(stated("publicKey")) ||
         !is_key(value[path_of("data", "author", "sharingKey")]) ||
         !is_signature(value[path_of("data", "author", "signature")])) return "statement_malformed"

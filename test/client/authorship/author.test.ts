@@ -47,7 +47,7 @@ test('a user states what the vault and the clock name, by the present identity',
   t.false(isSignedBy(earlier, label, signed));
 });
 
-test('identities of before a rekey are the user’s own, and the present one is at once', async (t) => {
+test('identities of before a rekey are the user’s own, the present one at once', async (t) => {
   const { author, opened } = createCountingAuthor();
   t.true(await author.isOwn(fingerprintOf(earlier)));
   t.true(await author.isOwn(fingerprintOf(present)));

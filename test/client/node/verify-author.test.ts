@@ -109,6 +109,7 @@ const defects: Readonly<Record<string, readonly [string, Stating]>> = {
     'statement_malformed',
     { statement: { note: 'a' } as Partial<Statement> },
   ],
+  'with a text as version': ['statement_malformed', { statement: { version: '2' as never } }],
   'with a short signature': ['statement_malformed', { author: { signature: 'AAAA' } }],
   'with a signature in another spelling': [
     'statement_malformed',
