@@ -1,9 +1,14 @@
+import { execFile } from 'node:child_process';
+import { readFile } from 'node:fs/promises';
+import { promisify } from 'node:util';
 import test from 'ava';
+import { projectFile } from '../../../app/dev/files/project.ts';
 import { signStatement, Statement } from '../../../client/authorship/statement.ts';
 import { verifyAuthor } from '../../../client/authorship/verify-author.ts';
-import { decodeBase64 } from '../../../client/bytes/base64.ts';
+import { decodeBase64, encodeBase64 } from '../../../client/bytes/base64.ts';
 import { fingerprintOf, publicIdentityOf } from '../../../client/identity/identity.ts';
 import { isEndorsedBy, signPublication } from '../../../client/identity/publication.ts';
+import { temporaryDirectory } from '../../support/processes/processes.ts';
 import { authorshipVectors } from './vectors.ts';
 
 const { issuer, owner, identities, statements, changes, cases } = authorshipVectors;
@@ -51,6 +56,23 @@ for (const { name, statement, signature } of statements) {
     t.deepEqual(signed, { statement, signature });
   });
 }
+
+test('the OpenSSL commands of docs/formats.md verify these statements', async (t) => {
+  const formats = await readFile(projectFile('docs/formats.md'), 'utf8');
+  const [, after = ''] = formats.split('OpenSSL 3 verifies the author');
+  const commands = /(?:\n {4}.*)+/.exec(after)?.[0] ?? t.fail();
+  const publicKey = encodeBase64(first.signingKey);
+  const verify = async (statement: string, signature: string) => {
+    const cwd = await temporaryDirectory(t);
+    const env = { ...process.env, statement, signature, publicKey };
+    return promisify(execFile)('sh', ['-c', commands], { cwd, env });
+  };
+  for (const [index, { statement, signature }] of statements.entries()) {
+    t.regex((await verify(statement, signature)).stdout, /Verified Successfully/);
+    const other = statements.at(index - 1)?.signature ?? t.fail();
+    await t.throwsAsync(verify(statement, other));
+  }
+});
 
 for (const { name, entry, expectedFingerprint, identityChanges, verdict } of cases) {
   test(`the verdict on an author is that of the test vectors: ${name}`, (t) => {
