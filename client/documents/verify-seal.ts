@@ -40,5 +40,6 @@ export async function verifySeal(
   const metadataHash = hashMetadata(encryptedMetadata);
   const sealed = { documentId, version, fileHash: hash.digest(), metadataHash };
   const reason = findSealDefect(sealed, proof, options);
-  return { valid: reason === undefined, documentId, version, ...(reason && { reason }) };
+  const found = { documentId, version };
+  return reason === undefined ? { ...found, valid: true } : { ...found, valid: false, reason };
 }

@@ -168,7 +168,7 @@ test('an object at a rekey, older than the device has seen it', async (t) => {
   victim.lie(new RegExp(`^GET /v1/sync/${id}$`), (body) => {
     const { $devices, ...data } = body['data'] as Record<string, unknown>;
     t.truthy($devices);
-    return { ...body, data };
+    return Object.assign(body, { data });
   });
   await assertCaught(t, rekey({ ...victim, session }), 'rolled_back');
 });
