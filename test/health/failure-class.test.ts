@@ -17,7 +17,7 @@ import { createObjectStore } from '../../app/storage/create-store.ts';
 import { openS3Store } from '../support/network/s3-store.ts';
 import { createLog } from '../../app/telemetry/log.ts';
 import { createSignerClient } from '../../signer/protocol/client.ts';
-import { startOwnRedis } from '../limits/own-redis.ts';
+import { startOwnRedis } from '../support/network/own-redis.ts';
 import { createCertificate } from '../support/network/certificate.ts';
 import { connectAs } from '../support/accounts/two-tenants.ts';
 import { mayMount, mountSmallVolume } from '../support/documents/tmpfs.ts';

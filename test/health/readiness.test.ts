@@ -6,7 +6,7 @@ import path from 'node:path';
 import test from 'ava';
 import { until } from '../../app/dev/processes/until.ts';
 import { startSrpLogin } from '../../client/srp/login.ts';
-import { startOwnRedis } from '../limits/own-redis.ts';
+import { startOwnRedis } from '../support/network/own-redis.ts';
 import { createAccount, logIn } from '../support/accounts/test-account.ts';
 import { connectAs } from '../support/accounts/two-tenants.ts';
 import { createTokenFixture, startSigner } from '../support/audit/token-fixture.ts';

@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import test from 'ava';
 import { until } from '../../app/dev/processes/until.ts';
 import { limitNames } from '../../app/limits/rate-limits.ts';
-import { startOwnRedis, type OwnRedis } from './own-redis.ts';
+import { startOwnRedis, type OwnRedis } from '../support/network/own-redis.ts';
 import { admitted, refusal, someClientAddress, startReplica } from './replica.ts';
 
 const tenAnHour = { count: 10, seconds: 3_600 };

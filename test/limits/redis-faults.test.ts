@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import test from 'ava';
 import { until } from '../../app/dev/processes/until.ts';
 import { infoField } from '../../app/health/cache.ts';
-import { startOwnRedis } from './own-redis.ts';
+import { startOwnRedis } from '../support/network/own-redis.ts';
 import { admitted, refusal, startReplica, type Replica } from './replica.ts';
 
 const tenAnHour = { count: 10, seconds: 3_600 };

@@ -6,7 +6,7 @@ import { createAccount } from '../support/accounts/test-account.ts';
 import { assertError } from '../support/http/error-body.ts';
 import { getJson, postJson } from '../support/http/send.ts';
 import { startReadyVault } from '../support/vault/vault.ts';
-import { startOwnRedis } from './own-redis.ts';
+import { startOwnRedis } from '../support/network/own-redis.ts';
 import { startReplica } from './replica.ts';
 
 /** Makes a Redis that responds, but refuses writes; with the class that `/health` tells. */

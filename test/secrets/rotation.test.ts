@@ -11,7 +11,7 @@ import { followSecret } from '../../app/secrets/follow-secret.ts';
 import { createCredentials } from '../../app/storage/s3/client.ts';
 import { createLog } from '../../app/telemetry/log.ts';
 import { createOwnRoles } from '../db/isolation/own-roles.ts';
-import { startOwnRedis } from '../limits/own-redis.ts';
+import { startOwnRedis } from '../support/network/own-redis.ts';
 import { startMailServer, user, password } from '../mail/mail-server.ts';
 import { messageOptions, validateMail } from '../mail/sample-mail.ts';
 import { createCertificate } from '../support/network/certificate.ts';

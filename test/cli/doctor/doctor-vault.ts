@@ -1,6 +1,6 @@
 import type { ExecutionContext } from 'ava';
 import { Redis } from 'ioredis';
-import { startOwnRedis, type OwnRedis } from '../../limits/own-redis.ts';
+import { startOwnRedis, type OwnRedis } from '../../support/network/own-redis.ts';
 import { createCertificate } from '../../support/network/certificate.ts';
 import { password, startMailServer, user, type MailServer } from '../../mail/mail-server.ts';
 import { runCli } from '../../support/processes/run-cli.ts';

@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import anyTest, { type TestFn } from 'ava';
 import { Redis } from 'ioredis';
 import { until } from '../../../app/dev/processes/until.ts';
-import { startOwnRedis } from '../../limits/own-redis.ts';
+import { startOwnRedis } from '../../support/network/own-redis.ts';
 import { startReplica } from '../../support/documents/replica.ts';
 import { startReadyVault, startVault, type TestVault } from '../../support/vault/vault.ts';
 import { testStack } from '../../support/vault/stack.ts';

@@ -3,10 +3,10 @@ import { tmpdir } from 'node:os';
 import path from 'node:path';
 import type { ExecutionContext } from 'ava';
 import { Redis } from 'ioredis';
-import { freePort } from '../../app/dev/processes/free-port.ts';
-import { spawnGuarded } from '../../app/dev/processes/guarded-process.ts';
-import { untilReady } from '../../app/dev/processes/ready.ts';
-import { loadTools } from '../../app/dev/files/tools.ts';
+import { freePort } from '../../../app/dev/processes/free-port.ts';
+import { spawnGuarded } from '../../../app/dev/processes/guarded-process.ts';
+import { untilReady } from '../../../app/dev/processes/ready.ts';
+import { loadTools } from '../../../app/dev/files/tools.ts';
 
 /** A Redis that a test may kill or pause; the test's end stops it. */
 export interface OwnRedis {
