@@ -37,9 +37,11 @@ export interface AppParts {
 /** Creates the HTTP application of one listener. It does not listen yet. */
 export function createApp({ config, services, trust, log }: AppParts, listener: Listener): Koa {
   const takesKeys = listener === 'internal' || config.http.internalRoutes === 'both';
-  const routes = listRoutes().filter(({ access }) =>
-    listener === 'internal' ? isInternal(access) : takesKeys || access !== 'internal',
-  );
+  const routes = listRoutes()
+    .filter(({ isProbe }) => isProbe === true || config.roles.has('api'))
+    .filter(({ access }) =>
+      listener === 'internal' ? isInternal(access) : takesKeys || access !== 'internal',
+    );
   const guards = {
     authenticate: (token: string) => services.authenticate(token),
     verifyReauth: services.reauthTokens.verify,

@@ -85,6 +85,18 @@ export function createAccounts({ db, cipher }: AccountsOptions) {
       return toActive(row, method);
     },
 
+    /** Returns the e-mail address of an account; undefined for a user of another issuer. */
+    findEmail: ({ userId, tenantId }: Owner): Promise<string | undefined> =>
+      db.asService(async (tx) => {
+        const account = await tx
+          .selectFrom('accounts')
+          .select('email')
+          .where('id', '=', userId)
+          .where('tenant_id', '=', tenantId)
+          .executeTakeFirst();
+        return account?.email ?? undefined;
+      }),
+
     /**
      * Locks the account's row against changes for the rest of `tx`. Resolves with whether the
      * account still equals `account`: active, with the same credentials, rights, plan and tenant.

@@ -3,6 +3,7 @@ import type { z } from 'zod';
 import type { Owner } from '../db/database.ts';
 import { accountEvents } from './kinds/accounts.ts';
 import { documentEvents } from './kinds/documents.ts';
+import { jobEvents } from './kinds/jobs.ts';
 import { keyEvents } from './kinds/keys.ts';
 import { operationEvents } from './kinds/operation.ts';
 
@@ -14,6 +15,7 @@ export const eventKinds = {
   ...accountEvents,
   ...keyEvents,
   ...documentEvents,
+  ...jobEvents,
   ...operationEvents,
 } as const;
 

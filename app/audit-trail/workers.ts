@@ -19,6 +19,11 @@ export const workersAndCommands: readonly Cause[] = [
     note: 'for each key that it finds in the token',
   },
   { name: 'outbox `registration`', actions: ['account.registered'] },
+  {
+    name: 'job `EMAIL_VALIDATION`',
+    actions: ['account.token_renewed'],
+    note: 'if an account with the e-mail address waits for its validation',
+  },
   { name: 'outbox `account.sweep`', actions: ['account.swept'] },
   {
     name: 'outbox `email`, `object.delete`, `multipart.abort`',

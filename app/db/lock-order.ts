@@ -28,6 +28,7 @@ const lockOrder = [
   'signing keys',
   'restoration',
   'dead letter',
+  'job',
   'audit sequence',
   'maintenance task',
 ] as const;

@@ -19,7 +19,7 @@ import { EncryptionKey, SigningKey } from './tables/keys.ts';
 import { DocumentShare, SenderBlock, ShareRecipient, SharingKey } from './tables/sharing.ts';
 import { SyncCounter, SyncEpoch, SyncHistory, SyncObject, SyncRequest } from './tables/sync.ts';
 import { UploadPart, UploadSession } from './tables/uploads.ts';
-import { MaintenanceLock, OutboxMessage } from './tables/workers.ts';
+import { Job, JobTotal, MaintenanceLock, OutboxMessage } from './tables/workers.ts';
 
 /** The entities of all tables, of every feature. */
 export const entities = [
@@ -40,6 +40,8 @@ export const entities = [
   IdempotencyKey,
   Identity,
   IsolationCanary,
+  Job,
+  JobTotal,
   KeyEnvelope,
   KnownAddress,
   LoginSession,

@@ -102,6 +102,19 @@ const kinds = {
     400,
     'No allowed part size fits this number of parts; choose `totalParts` as `details` states.',
   ),
+  job_not_failed: kind(
+    400,
+    'The job has not failed, or was retried already; only failed jobs can be retried.',
+  ),
+  job_not_retryable: kind(
+    400,
+    'The job failed for good, so that another try would fail too; correct what `error` names and ' +
+      'submit a new job.',
+  ),
+  job_retries_used_up: kind(
+    400,
+    'The job was retried three times already; correct what `error` names and submit a new job.',
+  ),
   ...accessErrors,
   not_found: kind(404, 'No such resource, or you have no access to it.'),
   user_not_found: kind(404, 'No active account has this e-mail address; check its spelling.'),
@@ -239,7 +252,7 @@ const kinds = {
   ),
   too_many_feeds: kind(
     429,
-    'You have the maximum number of change feeds open; close one of your change feeds.',
+    'You have the maximum number of event streams of this kind open; close one of them.',
   ),
   rate_limited: kind(
     429,

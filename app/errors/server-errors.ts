@@ -8,6 +8,7 @@ export const serverErrors = {
   ),
   cache_unavailable: kind(503, 'The cache is unavailable; try again soon.'),
   database_unavailable: kind(503, 'The database is unavailable; try again soon.'),
+  queue_unavailable: kind(503, 'The queue of jobs is unavailable; try again soon.'),
   storage_unavailable: kind(503, 'The object store is unavailable; try again soon.'),
   storage_full: kind(503, 'The object store has no room for more data; try again later.'),
   signer_unavailable: kind(503, 'The signer is unavailable; try again soon.'),

@@ -39,6 +39,8 @@ export const fates = {
   replaced_keys: keys,
   memory_records: keys,
   sender_blocks: data,
+  // Jobs end by themselves, and what they left in another tenant is purged.
+  jobs: { closure: 'data', move: 'allowed' },
   sync_counters: data,
   sync_objects: data,
   sync_history: data,

@@ -20,6 +20,7 @@ export const limitNames = [
   'refresh-account',
   'totp-account',
   'share-key-user',
+  'job-user',
   'write-user',
 ] as const;
 

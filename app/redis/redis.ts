@@ -35,11 +35,22 @@ export function connectRedis(url: Secret, log: Log): Redis {
   return redis;
 }
 
-/** Opens another connection to the Redis of a client, with options that differ from its own. */
+/**
+ * Opens another connection to the Redis of a client, with options that differ from its own. The
+ * connections that a library makes of the copy, by its `duplicate`, ask for the present password
+ * too.
+ */
 export function duplicateRedis(redis: Redis, options: Partial<RedisOptions>): Redis {
   const copy = redis.duplicate(options);
   const url = urls.get(redis);
-  if (url !== undefined) followLogin(copy, url);
+  if (url === undefined) return copy;
+  followLogin(copy, url);
+  const duplicate = copy.duplicate.bind(copy);
+  copy.duplicate = (more) => {
+    const another = duplicate(more);
+    followLogin(another, url);
+    return another;
+  };
   return copy;
 }
 

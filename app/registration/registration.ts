@@ -1,8 +1,6 @@
-import { createHash, randomUUID } from 'node:crypto';
 import { v7 as uuidv7 } from 'uuid';
 import { storePassword } from '../accounts/credential-rows.ts';
 import { hashEmail } from '../accounts/email.ts';
-import { fingerprint } from '../accounts/fingerprint.ts';
 import { newAccount } from '../accounts/new-account.ts';
 import { assertSaltLength } from '../accounts/salt-length.ts';
 import type { Clock } from '../async/clock.ts';
@@ -11,15 +9,15 @@ import { takesLock } from '../db/lock-order.ts';
 import type { RowCipher } from '../encryption/row-cipher.ts';
 import type { ServiceRequest } from '../http/requests/request.ts';
 import type { LabelledKeys } from '../signing-keys/labelled-keys.ts';
-import { networkOf } from '../limits/network.ts';
 import type { RateLimits } from '../limits/rate-limits.ts';
 import { noticeExpiry } from '../outbox/mail.ts';
 import { messageRow, type Outbox, type OutboxPayloads } from '../outbox/outbox.ts';
-import { encryptMail } from '../outbox/stored-mail.ts';
 import { backlogChecked, type Act, type Acted } from '../audit-trail/act.ts';
 import type { AuditTrail } from '../audit-trail/audit-trail.ts';
 import { takeMessage } from '../outbox/waiting.ts';
+import { admitMail } from './mail-limits.ts';
 import { registrationRow } from './registration-encryption.ts';
+import { createValidationMails, hashToken } from './validation-mails.ts';
 
 /** A sign-up as a client sends it; salt and verifier in hex. */
 interface SignUp {
@@ -30,8 +28,6 @@ interface SignUp {
 
 type PromisedSignUp = OutboxPayloads['registration'];
 
-/** Milliseconds for which the token of a validation e-mail is valid. */
-const tokenMs = 3_600_000;
 /** The most registrations that an account keeps whose tokens are valid. */
 const maxKept = 10;
 
@@ -52,6 +48,7 @@ export type Registration = ReturnType<typeof createRegistration>;
 /** Creates the service that registers accounts and activates them. */
 export function createRegistration(options: RegistrationOptions) {
   const { db, cipher, act, audit, outbox, keys, limits, unknownUser, clock } = options;
+  const validation = createValidationMails(options);
 
   async function tellRegistered(tx: Tx, email: string): Promise<void> {
     await outbox.add(tx, 'email', {
@@ -73,38 +70,11 @@ export function createRegistration(options: RegistrationOptions) {
     userId: string,
   ): Promise<void> {
     const { generation, values } = cipher.encrypt(registrationRow(id, userId), { salt, verifier });
-    const token = randomUUID();
-    const expiresAt = new Date(clock().getTime() + tokenMs);
+    const token = await validation.promise(tx, { userId, email, salt, verifier });
     await tx
       .insertInto('registrations')
-      .values({
-        id,
-        account_id: userId,
-        key_generation: generation,
-        ...values,
-        token_hash: hashToken(token),
-        expires_at: expiresAt,
-      })
+      .values({ id, account_id: userId, key_generation: generation, ...values, ...token })
       .execute();
-    const mail = {
-      to: email,
-      template: 'validate',
-      values: { token, fingerprint: fingerprint(salt, verifier) },
-      expiresAt: expiresAt.toISOString(),
-    } as const;
-    const mailId = uuidv7();
-    const stored = encryptMail(cipher, messageRow(mailId), mail);
-    await outbox.add(tx, 'email', stored, { id: mailId, userId });
-  }
-
-  /**
-   * Counts a sign-up. Resolves with whether its e-mail may be sent. A client address that has used
-   * up its share leaves the rest of the e-mails to others, such as the owner.
-   */
-  async function mayMail(clientAddress: string, email: string): Promise<boolean> {
-    const share = `${networkOf(clientAddress)} ${email}`;
-    if (!(await limits.tryConsume('register-email-client', share))) return false;
-    return limits.tryConsume('register-email', email);
   }
 
   async function enrol(tx: Tx, signUp: PromisedSignUp, id: string): Promise<void> {
@@ -146,8 +116,7 @@ export function createRegistration(options: RegistrationOptions) {
       assertSaltLength(salt, unknownUser);
       act.assertWritable(request);
       const emailHash = hashEmail(keys.get('email-hash'), email);
-      await limits.consume('register-address', request.clientAddress);
-      const isMailed = await mayMail(request.clientAddress, email);
+      const isMailed = await admitMail(limits, request.clientAddress, email);
       const id = uuidv7();
       const credential = cipher.encrypt(messageRow(id), { salt, verifier });
       const { requestId } = request;
@@ -267,9 +236,4 @@ function lockRegistration(tx: Tx, token: string, now: Date) {
     .where('status', '=', 'PENDING_VALIDATION')
     .forUpdate('accounts')
     .executeTakeFirst();
-}
-
-/** Returns the SHA3-256 of a token in hex, the only form in which tokens are stored. */
-function hashToken(token: string): string {
-  return createHash('sha3-256').update(token).digest('hex');
 }

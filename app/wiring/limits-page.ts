@@ -9,12 +9,13 @@ import { refusalBurst } from '../http/routing/refusal-pace.ts';
 import { formsPerUser, forms, waitingPerKey, waitsPerUser } from '../http/routing/request-slots.ts';
 import type { Route } from '../http/routing/route.ts';
 import { standardLimits } from '../plans/plan.ts';
+import { maxOpenJobs } from '../jobs/rows/job-rows.ts';
 import { maxReplacedKeys } from '../replaced-keys/rows/replaced-keys.ts';
 import { maxOpenSessions } from '../sessions/kept-sessions.ts';
+import { streamsPerUser } from '../sessions/streams/stream-slots.ts';
 import { maxRecords } from '../memory/memory-records.ts';
 import { maxRecordBytes } from '../memory/schema.ts';
 import { maxBlocks } from '../sharing/blocks/blocks.ts';
-import { feedsPerUser } from '../sync/feed/slots.ts';
 import { hashesPerUser } from '../uploads/completion/file-hashes.ts';
 import { hashesAtOnce } from './backends.ts';
 
@@ -80,7 +81,9 @@ function userRows(): readonly Row[] {
     setRow('uploads of parts and downloads', 'http', 'HTTP_TRANSFERS_PER_USER'),
     ['uploads of forms', formsPerUser],
     ['requests that wait until a file is hashed', waitsPerUser],
-    ['change feeds, in all processes together', feedsPerUser],
+    ['change feeds, in all processes together', streamsPerUser],
+    ['event streams of jobs, in all processes together', streamsPerUser],
+    ['jobs that wait or run', maxOpenJobs],
     ['transactions, of the connections of a login', `${partOfUser * 100} %`],
     ['hashes of files', hashesPerUser],
     ['JSON bodies over 16 KiB', largeAtOnce],

@@ -18,6 +18,8 @@ import { envelopeRoutes } from '../envelopes/routes.ts';
 import { healthRoutes } from '../health/routes.ts';
 import { createOpenApi } from '../http/openapi/openapi.ts';
 import type { Route } from '../http/routing/route.ts';
+import { jobOperationRoutes } from '../jobs/operation/routes.ts';
+import { jobRoutes } from '../jobs/routes.ts';
 import { keyRoutes } from '../signing-keys/routes.ts';
 import { closureRoutes } from '../lifecycle/closure/routes.ts';
 import { purgeRoutes } from '../lifecycle/purge/routes.ts';
@@ -67,6 +69,9 @@ const routes: readonly Route<Services>[] = [
   // Before syncRoutes, which would take `events` in `/v1/sync/events` for an id.
   ...feedRoutes,
   ...syncRoutes,
+  // Before jobRoutes, which would take `failed` in `/v1/jobs/failed` for an id.
+  ...jobOperationRoutes,
+  ...jobRoutes,
   ...auditRoutes,
   ...entryRoutes,
   ...dlqRoutes,

@@ -8,13 +8,14 @@ import { startMarkWriter } from '../restore/mark-writer.ts';
 import { createPlans } from '../plans/plans.ts';
 import { createOutbox, messageRow } from '../outbox/outbox.ts';
 import { decryptMail } from '../outbox/stored-mail.ts';
-import { startOutboxWorker } from '../outbox/worker.ts';
+import { startOutboxWorker, type OutboxHandlers } from '../outbox/worker.ts';
 import { about } from '../telemetry/about.ts';
 import { startAccess } from './access.ts';
 import { startAudit } from './audit.ts';
 import { openBackends } from './backends.ts';
 import { startEncryption } from './encryption.ts';
 import { openMarks } from './marks.ts';
+import { startJobs } from './jobs.ts';
 import { createOperation } from './operation.ts';
 import { createVault } from './vault.ts';
 import { startChangeFeeds } from '../sync/feed/feeds.ts';
@@ -59,18 +60,17 @@ export async function startServices(config: Config, log: Log) {
   const writeMark = markWriter.writeNow;
   const operation = createOperation(config, { ...common, ...access, writeMark });
 
-  const outboxWorker = startOutboxWorker({
-    db,
-    log,
-    signal: promised,
-    handlers: {
-      email: (mail, id) => mailer.send(decryptMail(cipher, messageRow(id), mail), id),
-      registration: (asked, id) => access.registration.enrol(asked, id),
-      'account.sweep': (owner) => vault.closure.sweep(owner),
-      'object.delete': createObjectRemoval({ db, store }),
-      'multipart.abort': ({ key, uploadId }) => store.abortMultipart(key, uploadId),
-    },
-  });
+  const { stop: stopJobs, ...jobs } = startJobs(config, { ...common, ...access });
+  const handlers: OutboxHandlers = {
+    email: (mail, id) => mailer.send(decryptMail(cipher, messageRow(id), mail), id),
+    registration: (asked, id) => access.registration.enrol(asked, id),
+    'account.sweep': (owner) => vault.closure.sweep(owner),
+    'object.delete': createObjectRemoval({ db, store }),
+    'multipart.abort': ({ key, uploadId }) => store.abortMultipart(key, uploadId),
+  };
+  const outboxWorker = config.roles.has('worker')
+    ? startOutboxWorker({ db, log, signal: promised, handlers })
+    : undefined;
 
   return {
     ...records,
@@ -78,6 +78,7 @@ export async function startServices(config: Config, log: Log) {
     ...access,
     ...vault,
     ...operation,
+    ...jobs,
     about,
     admission,
     /** Resolves if this start is refused after it seemed to succeed. */
@@ -93,10 +94,11 @@ export async function startServices(config: Config, log: Log) {
     schemaVersions: config.sync.schemaVersions,
     sharedAddress,
     uploadSettings: config.uploads,
-    /** Marks this process as not ready for traffic, and closes the change feeds. */
+    /** Marks this process as not ready for traffic, and closes the event streams. */
     beginDrain() {
       operation.beginDrain();
       changeFeeds.drain();
+      jobs.jobStreams.drain();
     },
     /** Stops the workers once their current work is done, then closes all connections. */
     async stop() {
@@ -105,7 +107,8 @@ export async function startServices(config: Config, log: Log) {
         stopAccess(),
         stopEncryption(),
         changeFeeds.stop(),
-        outboxWorker.stop(),
+        stopJobs(),
+        outboxWorker?.stop(),
         admission.stop(),
       ]);
       await markWriter.stop();

@@ -39,6 +39,13 @@ export const floors: readonly Floor[] = [
   {
     name: 'features',
     folders: [
+      'app/jobs',
+      'app/jobs/operation',
+      'app/jobs/worker',
+      'app/jobs/types',
+      'app/jobs/events',
+      'app/jobs/queue',
+      'app/jobs/rows',
       'app/replaced-keys',
       'app/memory',
       'app/sharing',
@@ -87,6 +94,7 @@ export const floors: readonly Floor[] = [
       'app/audit/sealing',
       'app/audit/tallies',
       'app/sessions/development',
+      'app/sessions/streams',
       'app/sessions',
       'app/tokens/external-issuers',
       'app/tokens',

@@ -27,6 +27,8 @@ export const tableOwners: TableOwners = {
   idempotency_keys: ['app/idempotency'],
   identities: ['app/tokens'],
   isolation_canaries: ['app/db/isolation'],
+  job_totals: ['app/jobs'],
+  jobs: ['app/jobs'],
   key_envelopes: ['app/envelopes'],
   known_addresses: ['app/auth'],
   login_sessions: ['app/sessions'],

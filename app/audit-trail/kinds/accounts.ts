@@ -18,6 +18,12 @@ export const accountEvents = {
     actor: 'anonymous',
     data: z.strictObject({ emailHash: Text }),
   },
+  'account.token_renewed': {
+    resource: 'account',
+    actor: 'the user who submitted the job',
+    data: nothing,
+    note: 'the newest registration has another token',
+  },
   'account.activated': {
     resource: 'account',
     actor: theUser,

@@ -68,6 +68,10 @@ export const limitSettings = {
       form,
       description: 'E-mail addresses that one user looks up to share a document with.',
     }),
+    'job-user': setting('LIMITS_JOB_USER', limit('600/1h'), {
+      form,
+      description: 'Jobs that one user submits or retries.',
+    }),
     'write-user': setting('LIMITS_WRITE_USER', limit('3000/1m'), {
       form,
       description: 'Requests of one user that may change something: all but GET.',

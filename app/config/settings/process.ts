@@ -1,7 +1,13 @@
 import { z } from 'zod';
 import { defaultTerminationLog } from '../../../signer/log/termination-log.ts';
-import { Text } from '../definition/forms.ts';
+import { List, Text } from '../definition/forms.ts';
 import { setting } from '../definition/setting.ts';
+
+const Role = z.enum(['api', 'worker']);
+
+const Roles = List.pipe(z.array(Role).min(1))
+  .transform((roles): ReadonlySet<z.output<typeof Role>> => new Set(roles))
+  .prefault('api,worker');
 
 /** Settings of the process as a whole. */
 export const processSettings = {
@@ -18,6 +24,13 @@ export const processSettings = {
           'use them for a vault that holds real data.',
       },
     ),
+    roles: setting('APP_ROLES', Roles, {
+      form: '`api`, `worker`, or both with a comma between them',
+      description:
+        'What this process does. Without `worker` it runs no jobs, and nothing of the outbox: ' +
+        'no mail is sent, and no stored object removed. Without `api` it serves the probes of ' +
+        '`/health` only. Every process has audit entries signed. A vault needs both roles.',
+    }),
     logLevel: setting(
       'LOG_LEVEL',
       z.enum(['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent']).default('info'),

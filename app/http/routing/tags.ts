@@ -8,6 +8,7 @@ export const tags = {
   Sharing: 'Share documents with other users.',
   'Keys and devices': 'Store wrapped keys, and register and revoke devices.',
   Synchronisation: 'Keep JSON objects in step between the devices of a user.',
+  Jobs: 'Have long work done, follow it, and look after what others submitted.',
   Operation: 'Health, published keys, maintenance, and the dead-letter queue.',
 } as const;
 

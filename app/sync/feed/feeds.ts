@@ -1,9 +1,12 @@
 import { randomUUID } from 'node:crypto';
 import type { Redis } from 'ioredis';
 import type { Revocations } from '../../sessions/revocations.ts';
+import { startStreamGuard } from '../../sessions/streams/stream-guard.ts';
+import { createStreamSlots } from '../../sessions/streams/stream-slots.ts';
 import type { Clock } from '../../async/clock.ts';
 import type { Database } from '../../db/database.ts';
 import type { DeviceGuard } from '../../devices/guard.ts';
+import { findRevokedDevices } from '../../devices/revoked-devices.ts';
 import type { ServiceRequest } from '../../http/requests/request.ts';
 import { AppError } from '../../errors/app-error.ts';
 import type { Listener } from '../../http/responses/event-stream.ts';
@@ -14,9 +17,7 @@ import { isSame, startAfter, type Cursor } from '../objects/cursor.ts';
 import { createChanges } from './changes.ts';
 import type { EndReason } from './events.ts';
 import { createFeed } from './feed.ts';
-import { startFeedGuard } from './guard.ts';
-import { createOpenFeeds } from './open-feeds.ts';
-import { createFeedSlots } from './slots.ts';
+import { createOpenFeeds, type OpenFeed } from './open-feeds.ts';
 
 interface Subscription {
   readonly deviceId: string;
@@ -45,12 +46,18 @@ export type ChangeFeeds = ReturnType<typeof startChangeFeeds>;
  * (docs/adr/0011).
  */
 export function startChangeFeeds(options: ChangeFeedsOptions) {
-  const { redis, wakes, log } = options;
+  const { db, redis, wakes, log } = options;
   const changes = createChanges(options);
-  const slots = createFeedSlots({ redis });
+  const slots = createStreamSlots({ redis, kind: 'sync-feeds' });
   const open = createOpenFeeds();
-  const guard = startFeedGuard({ ...options, feeds: open.all });
+  const guard = startStreamGuard({ ...options, streams: open.all, endOthers: endRevoked });
   let isDraining = false;
+
+  /** Ends the feeds of revoked devices, whose sessions may go on at another issuer. */
+  async function endRevoked(feeds: readonly OpenFeed[]): Promise<void> {
+    const revoked = await db.asService((tx) => findRevokedDevices(tx, feeds));
+    for (const feed of feeds) if (revoked.has(feed)) feed.end('device_blacklisted');
+  }
 
   /** Wakes the feeds that have missed a change, with one query for all users. */
   async function lookForNews(): Promise<void> {

@@ -23,7 +23,8 @@ test.before(async () => {
   device = await createDevice(vault);
   const { caller } = device.api;
   const scopes = ['documents:read', 'uploads:write', 'keys:manage', 'audit:read', 'sync:read'];
-  token = (await createApi(vault, { ...caller, scopes })).token;
+  const as = { ...caller, roles: ['user', 'operator'], scopes: [...scopes, 'jobs:submit'] };
+  token = (await createApi(vault, as)).token;
   const registered = await vault.services.registry.list();
   const { keyId = '' } = registered.find(({ purpose }) => purpose === 'audit') ?? {};
   rows = await insertGreatestRows(createSql(vault), caller, { count, keyId });

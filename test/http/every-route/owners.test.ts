@@ -46,7 +46,7 @@ test.after.always(() => vault.stop());
 async function createStranger(name: string, owner: Tenant): Promise<Stranger> {
   const { api, deviceId } = await createDevice(vault, owner);
   const { sessionId } = api.caller;
-  const all = [...scopes, 'sync:read', 'sync:write'];
+  const all = [...scopes, 'jobs:submit', 'sync:read', 'sync:write'];
   return { name, api: await createApi(vault, { ...owner, sessionId, scopes: all }), deviceId };
 }
 
@@ -74,6 +74,7 @@ async function idsOf({ userId, tenantId }: Tenant): Promise<Readonly<Record<stri
     '/uploads/:sessionId': await one('id', "upload_sessions where status = 'IN_PROGRESS'"),
     '/device-envelope/:deviceId': await one('device_id', 'devices where true'),
     '/devices/:deviceId': await one('device_id', 'devices where true'),
+    '/jobs/:jobId': await one('id', 'jobs where true'),
     '/sync/:objectId': await one('object_id', 'sync_objects where true'),
     '/proof/:id': await one('id', "audit_entries where state = 'SEALED'"),
     '/sessions/:id': await one('id', 'login_sessions where true'),

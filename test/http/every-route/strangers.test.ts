@@ -132,6 +132,11 @@ for (const route of routes.filter(({ name }) => name.includes('/:'))) {
   });
 }
 
+/** The answers to strangers of routes that wrap their list in an object. */
+const nothingOf: Readonly<Record<string, object>> = {
+  '/v1/jobs/failed': { jobs: [], total: 0 },
+};
+
 for (const { name } of routes.filter(
   (route) => route.method === 'GET' && route.query !== undefined,
 )) {
@@ -142,7 +147,7 @@ for (const { name } of routes.filter(
     for (const [who, token] of Object.entries(strangers)) {
       const { status, body } = await send('GET', vault.baseUrl + name, { token });
       t.is(status, 200, who);
-      t.deepEqual(body, [], who);
+      t.deepEqual(body, nothingOf[name] ?? [], who);
     }
   });
 }

@@ -43,6 +43,9 @@ export async function createTenant(vault: Vault, tenantId: string): Promise<Tena
 
 async function storeOfDevices(service: Client, { userId, tenantId }: Tenant): Promise<void> {
   const inserts = [
+    `jobs (id, user_id, tenant_id, type, request_id, available_at)
+     values (gen_random_uuid(), $1, $2, 'EMAIL_VALIDATION', gen_random_uuid(),
+       now() + interval '1 day')`,
     `sender_blocks (user_id, tenant_id, sender_id) values ($1, $2, gen_random_uuid())`,
     `memory_records (user_id, tenant_id, writer, number, record)
      values ($1, $2, gen_random_uuid(), 1, '')`,

@@ -56,6 +56,7 @@ export async function insertGreatestRows(
      from generate_series(1, $3::int)`,
     [userId, tenantId, count],
   );
+  await insertJobs(sql, owner, count);
   await sql(
     `insert into login_sessions (id, user_id, tenant_id, last_used_at, expires_at)
      select uuidv7(), $1, $2, now(), now() + interval '1 day' from generate_series(1, $3::int)`,
@@ -158,4 +159,19 @@ async function insertObjects(
     [userId, tenantId, objectId, count],
   );
   return objectId;
+}
+
+/** Inserts jobs that failed long ago, and jobs with a result of the greatest size. */
+async function insertJobs(sql: Sql, { userId, tenantId }: Owner, count: number): Promise<void> {
+  const text = `'{"processed":true}'`;
+  await sql(
+    `insert into jobs (id, user_id, tenant_id, type, state, request_id, result, error, retryable,
+       finished_at)
+     select uuidv7(), $1, $2, 'EMAIL_VALIDATION', case when n % 2 = 0 then 'FAILED'
+         else 'COMPLETED' end, gen_random_uuid(),
+       case when n % 2 = 1 then ${text} end, case when n % 2 = 0 then 'storage_unavailable' end,
+       case when n % 2 = 0 then true end, now() - interval '31 days'
+     from generate_series(1, $3::int) as n`,
+    [userId, tenantId, count],
+  );
 }

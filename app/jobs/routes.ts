@@ -1,0 +1,123 @@
+import { smallBodyBytes } from '../http/bodies/json-body.ts';
+import { EventStream } from '../http/responses/event-stream.ts';
+import { linkNextPage } from '../http/responses/next-page.ts';
+import { listBytes } from '../http/responses/page.ts';
+import { routeFor } from '../http/routing/route.ts';
+import type { JobStreams } from './events/job-streams.ts';
+import type { Jobs } from './jobs.ts';
+import {
+  JobId,
+  JobList,
+  JobPage,
+  JobView,
+  RetriedJobView,
+  SubmitJob,
+  SubmittedJob,
+} from './schema.ts';
+
+const tag = 'Jobs';
+const access = { scopes: ['jobs:submit'] } as const;
+const path = '/v1/jobs';
+
+/** Bytes of the longest event. */
+const eventBytes = 2 ** 8;
+
+interface JobServices {
+  readonly jobs: Jobs;
+  readonly jobStreams: JobStreams;
+}
+
+const route = routeFor<JobServices>();
+
+const submissionErrors = [
+  'queue_unavailable',
+  'rate_limited',
+  'quota_exceeded',
+  'audit_backlog_full',
+] as const;
+
+export const jobRoutes = [
+  route({
+    method: 'post',
+    path,
+    operation: 'submitJob',
+    tag,
+    summary: 'Submits a job, which a worker runs soon after the response',
+    access,
+    body: SubmitJob,
+    maxBodyBytes: smallBodyBytes,
+    idempotent: true,
+    status: 202,
+    response: SubmittedJob,
+    errors: [...submissionErrors, 'access_denied'],
+    audit: { actions: ['job.submitted'] },
+    handler: ({ jobs }, { request, body }) => jobs.submit(request, body),
+  }),
+  route({
+    method: 'get',
+    path,
+    operation: 'listJobs',
+    tag,
+    summary: 'Lists the caller’s own jobs, newest first',
+    access,
+    query: JobPage,
+    status: 200,
+    response: JobList,
+    maxAnswerBytes: listBytes,
+    errors: [],
+    handler: async ({ jobs }, { request, query, reply }) => {
+      const { jobs: page, cursor } = await jobs.list(request, query);
+      linkNextPage(reply, query, cursor);
+      return page;
+    },
+  }),
+  route({
+    method: 'get',
+    path: `${path}/:jobId`,
+    operation: 'getJob',
+    tag,
+    summary: 'Returns a job of the caller, or for operators of others, with its result',
+    access,
+    params: JobId,
+    status: 200,
+    response: JobView,
+    errors: ['not_found'],
+    handler: ({ jobs }, { request, params }) => jobs.get(request, params.jobId),
+  }),
+  route({
+    method: 'post',
+    path: `${path}/:jobId/retry`,
+    operation: 'retryJob',
+    tag,
+    summary: 'Submits a failed job again, as a new job',
+    access,
+    params: JobId,
+    status: 202,
+    response: RetriedJobView,
+    errors: [
+      ...submissionErrors,
+      'not_found',
+      'job_not_failed',
+      'job_not_retryable',
+      'job_retries_used_up',
+    ],
+    audit: { actions: ['job.retried'] },
+    handler: ({ jobs }, { request, params }) => jobs.retry(request, params.jobId),
+  }),
+  route({
+    method: 'get',
+    path: `${path}/:jobId/events`,
+    operation: 'streamJob',
+    tag,
+    summary: 'Streams the status of a job as it changes, as server-sent events',
+    access,
+    params: JobId,
+    status: 200,
+    response: EventStream,
+    maxAnswerBytes: eventBytes,
+    errors: ['not_found', 'too_many_feeds', 'shutting_down'],
+    handler: async ({ jobStreams }, { request, params }): Promise<EventStream> => ({
+      open: (listener) => jobStreams.open(request, params.jobId, listener),
+    }),
+  }),
+];

@@ -1,0 +1,57 @@
+import { z } from 'zod';
+import { Limit, Timestamp, Uuid, UuidCursor } from '../http/bodies/wire.ts';
+import { EmailValidation, EmailValidationResult, JobTypeName } from './types/schemas.ts';
+
+const JobStatus = z
+  .enum(['PENDING', 'ACTIVE', 'COMPLETED', 'FAILED', 'RETRIED'])
+  .describe('`RETRIED` is a failed job that was submitted again.');
+const jobId = Uuid.describe('Id of the job.');
+const submittedAt = Timestamp.describe('When the job was submitted.');
+const retryCount = z.int().min(0).describe('Position in the chain of retries, from 0.');
+
+export const JobId = z.strictObject({ jobId });
+
+export const SubmitJob = z
+  .discriminatedUnion('type', [
+    z
+      .strictObject({
+        type: z.literal('EMAIL_VALIDATION').describe('Sends the e-mail of a registration again.'),
+        payload: EmailValidation.describe('Whose registration it is.'),
+      })
+      .meta({ id: 'EmailValidationJob' }),
+  ])
+  .meta({ id: 'NewJob' });
+
+export const SubmittedJob = z
+  .strictObject({ jobId, status: z.literal('PENDING').describe('Always this value.'), submittedAt })
+  .meta({ id: 'SubmittedJob' });
+
+export const RetriedJobView = z
+  .strictObject({
+    jobId: Uuid.describe('Id of the new job.'),
+    originalJobId: Uuid.describe('Id of the job that failed, whose status is now `RETRIED`.'),
+    status: z.literal('PENDING').describe('Always this value.'),
+    retryCount,
+    submittedAt,
+  })
+  .meta({ id: 'RetriedJob' });
+
+export const JobView = z
+  .strictObject({
+    jobId,
+    type: JobTypeName,
+    status: JobStatus,
+    submittedAt,
+    completedAt: Timestamp.nullable().describe('When the job was completed; null if it was not.'),
+    failedAt: Timestamp.nullable().describe('When the job failed; null if it did not.'),
+    result: EmailValidationResult.nullable().describe('The result; null unless completed.'),
+    error: z.string().nullable().describe('A code that says why the job failed.'),
+    retryable: z.boolean().nullable().describe('Whether a failed job can be retried.'),
+    retryCount,
+    originalJobId: Uuid.nullable().describe('The job that this one retries.'),
+  })
+  .meta({ id: 'Job' });
+
+export const JobPage = z.strictObject({ limit: Limit, cursor: UuidCursor });
+
+export const JobList = z.array(JobView);

@@ -1,0 +1,58 @@
+import { randomUUID } from 'node:crypto';
+import test from 'ava';
+import { createEntryPurge } from '../../app/jobs/operation/purge.ts';
+import { readRow } from '../support/jobs/job-system.ts';
+import { startTrials, trialType } from '../support/jobs/trial.ts';
+
+const done = trialType(async () => 'done');
+
+test('a purge of the queue spares the entries of jobs that are not over', async (t) => {
+  const { db, queue, submit } = await startTrials(t, done);
+  const entry = (id: string) => ({ type: 'TRIAL', id });
+  const orphan = randomUUID();
+  await queue.add(entry(orphan));
+  const waiting = await submit('TRIAL');
+  const over = await submit('TRIAL');
+  await db.asService((tx) =>
+    tx
+      .updateTable('jobs')
+      .set({ state: 'COMPLETED', result: '1', finished_at: new Date() })
+      .where('id', '=', over)
+      .execute(),
+  );
+  const { purge } = createEntryPurge({ db, queue });
+  const now = { seconds: -1, dryRun: false };
+  t.is(await purge({ tenantId: 'elsewhere' }, now), 0);
+  t.is(await purge('all tenants', { ...now, dryRun: true }), 2);
+  t.is(await purge({ tenantId: 'default' }, now), 1);
+  t.is(await purge('all tenants', { ...now, seconds: 60 }), 0, 'younger than a minute');
+  t.is(await purge('all tenants', now), 1);
+  t.is(await queue.restore([entry(waiting)]), 0, 'the entry is still there');
+  t.is(await queue.restore([entry(orphan)]), 1);
+});
+
+test('Redis holds ids of jobs and no payload', async (t) => {
+  const { db, redis, vault, submit } = await startTrials(t, done);
+  const secret = randomUUID();
+  const userId = randomUUID();
+  const id = await submit('TRIAL', { secret }, userId);
+  t.true((await readRow(db, id))?.payload?.includes(secret));
+  const keys = await redis.keys(`jobs:${vault}:*`);
+  const values = await Promise.all(keys.map((key) => redis.dumpBuffer(key)));
+  const all = Buffer.concat([
+    ...values.map((value) => value ?? Buffer.of()),
+    Buffer.from(`${keys}`),
+  ]);
+  t.true(all.includes(id));
+  t.false(all.includes(secret));
+  t.false(all.includes(userId));
+});
+
+test('one process in a while gets the turn', async (t) => {
+  const { queue, open } = await startTrials(t, done);
+  const other = await open();
+  t.teardown(() => other.stop());
+  t.true(await queue.takeTurn(60));
+  t.false(await queue.takeTurn(60));
+  t.false(await other.queue.takeTurn(60));
+});
