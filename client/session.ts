@@ -19,6 +19,7 @@ import { VaultError } from './errors/vault-error.ts';
 import type { CreateHash } from './crypto/hash.ts';
 import type { Http } from './http/http.ts';
 import { createIdentities } from './identity/identities.ts';
+import { createJobs, type Jobs } from './jobs/jobs.ts';
 import type { RetryPolicy } from './http/retry.ts';
 import { createEnvelopes, type Envelopes } from './keys/envelopes.ts';
 import { holdKey } from './keys/held-key.ts';
@@ -116,6 +117,8 @@ export interface VaultSession extends Sharing, BlockedSenders {
    * device_unreachable.
    */
   draftRekey(options: RekeyOptions): Promise<RekeyDraft>;
+  /** Work that the vault does after it has responded. */
+  readonly jobs: Jobs;
   /** The user's envelopes and sharing keys that were replaced in the last 30 days. */
   readonly replacedKeys: ReplacedKeys;
   /**
@@ -239,6 +242,7 @@ export function createSession({
         },
         options,
       ),
+    jobs: createJobs({ http, retry }),
     replacedKeys: createReplacedKeys({ http }),
     async closeAccount(password) {
       await closeAccount({ http, retry, tokens }, { email, password });

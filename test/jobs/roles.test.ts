@@ -7,7 +7,7 @@ import { startReadyVault } from '../support/vault/vault.ts';
 import { inventAccount, register } from '../support/accounts/test-account.ts';
 import { createSubmitter } from './jobs.ts';
 
-test('without the role `worker` no job runs and no mail is sent, but entries are sealed', async (t) => {
+test('without the role `worker` no job runs and no mail is sent; entries are sealed', async (t) => {
   const vault = await startReadyVault({ APP_ROLES: 'api' });
   t.teardown(() => vault.stop());
   const sql = createSql(vault);

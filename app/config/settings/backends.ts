@@ -66,8 +66,9 @@ export const redisSettings = {
       form: '`redis://` URL, or `rediss://` for TLS',
       rereads: 'at each new connection, for user and password',
       description:
-        'The Redis server, which holds logins in progress, rate limits and wake-ups of change ' +
-        'feeds. A loss of its data does no lasting harm. The URL may hold a password.',
+        'The Redis server, which holds logins in progress, rate limits, the queue of jobs and ' +
+        'wake-ups of change feeds. A loss of its data does no lasting harm. The URL may hold a ' +
+        'password.',
     }),
   },
 };
