@@ -44,6 +44,8 @@ const soaks: Record<string, Soak> = {
   rollbacks: { file: 'rollbacks/rollbacks.labtest.ts', environment: { ROUNDS: '10' } },
   /** Makes 10 000 changes. */
   disclosure: { file: 'disclosure/disclosure.labtest.ts', environment: { ROUNDS: '10' } },
+  /** Runs 5000 jobs. */
+  jobs: { file: 'jobs/jobs.labtest.ts', environment: { ROUNDS: '60', JOBS: '5000' } },
   purge: { file: 'purge/purge.labtest.ts', environment: { ROUNDS: '30' } },
   reencryption: {
     file: 'reencryption/reencryption.labtest.ts',

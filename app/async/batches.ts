@@ -1,3 +1,5 @@
+import { setImmediate } from 'node:timers/promises';
+
 interface Waiting<Item, Result> {
   readonly item: Item;
   readonly settle: PromiseWithResolvers<Result>;
@@ -27,7 +29,7 @@ export function createBatches<Item, Result>(
   async function runAll(): Promise<void> {
     isRunning = true;
     // Calls of the same turn of the event loop come into one batch.
-    await Promise.resolve();
+    await setImmediate();
     while (waiting.length > 0) await runBatch(waiting.splice(0, most));
     isRunning = false;
   }

@@ -7,6 +7,7 @@ import { benchBodies } from './bodies/bodies.ts';
 import { benchDownload } from './download/download.ts';
 import { benchEnumeration } from './enumeration/enumeration.ts';
 import { benchHash } from './hash/hash.ts';
+import { benchJobs } from './jobs/jobs.ts';
 import { benchLogin } from './login/login.ts';
 import { benchMemory } from './memory/memory.ts';
 import { benchPlans } from './plans/plans.ts';
@@ -21,6 +22,7 @@ const benches: Record<string, Bench> = {
   download: benchDownload,
   enumeration: benchEnumeration,
   hash: benchHash,
+  jobs: benchJobs,
   login: benchLogin,
   memory: benchMemory,
   plans: benchPlans,

@@ -59,43 +59,45 @@ interface NewJob {
 }
 
 /**
+ * Number of open jobs of a user below which the next one needs no lock: fewer submissions than are
+ * still allowed then can be under way at the same time.
+ */
+const fewOpenJobs = maxOpenJobs / 2;
+
+/**
  * Inserts a job and resolves with the time of its submission. Throws quota_exceeded if the owner
  * has 100 jobs that are not over.
  */
 export async function insertJob(tx: Tx, job: NewJob): Promise<Date> {
-  const { id, owner, type, payload, requestId, retryOf } = job;
-  const { userId, tenantId } = owner;
   takesLock(tx, 'job');
-  await lockName(tx, `jobs:${userId}`);
-  await assertRoom(tx, owner);
-  const { submitted_at: submittedAt } = await tx
-    .insertInto('jobs')
-    .values({
-      id,
-      user_id: userId,
-      tenant_id: tenantId,
-      type,
-      payload,
-      request_id: requestId,
-      original_id: retryOf?.id ?? null,
-      retry_count: retryOf === undefined ? 0 : retryOf.retryCount + 1,
-    })
-    .returning('submitted_at')
-    .executeTakeFirstOrThrow();
+  const atOnce = await insertUnlessMore(tx, job, fewOpenJobs);
+  if (atOnce !== undefined) return atOnce;
+  await lockName(tx, `jobs:${job.owner.userId}`);
+  const submittedAt = await insertUnlessMore(tx, job, maxOpenJobs);
+  if (submittedAt === undefined) throw tooMany();
   return submittedAt;
 }
 
-async function assertRoom(tx: Tx, { userId, tenantId }: Owner): Promise<void> {
-  const { count } = await tx
-    .selectFrom('jobs')
-    .select(({ fn }) => fn.count<number>('id').as('count'))
-    .where('tenant_id', '=', tenantId)
-    .where('user_id', '=', userId)
-    .where('state', 'in', ['PENDING', 'ACTIVE'])
-    .executeTakeFirstOrThrow();
-  if (count < maxOpenJobs) return;
+/** Inserts a job if its owner has fewer than `limit` jobs that are not over. */
+async function insertUnlessMore(tx: Tx, job: NewJob, limit: number): Promise<Date | undefined> {
+  const { id, owner, type, payload, requestId, retryOf } = job;
+  const { userId, tenantId } = owner;
+  const retryCount = retryOf === undefined ? 0 : retryOf.retryCount + 1;
+  const { rows } = await sql<{ submittedAt: Date }>`
+    insert into jobs (id, user_id, tenant_id, type, payload, request_id, original_id, retry_count)
+    select ${id}, ${userId}, ${tenantId}, ${type}, ${payload}, ${requestId},
+      ${retryOf?.id ?? null}::uuid, ${retryCount}
+    where (
+      select count(id) from jobs
+      where tenant_id = ${tenantId} and user_id = ${userId} and state in ('PENDING', 'ACTIVE')
+    ) < ${limit}
+    returning submitted_at as "submittedAt"`.execute(tx);
+  return rows[0]?.submittedAt;
+}
+
+function tooMany(): AppError {
   const message = `at most ${maxOpenJobs} jobs can be waiting or running; submit more later`;
-  throw new AppError('quota_exceeded', {
+  return new AppError('quota_exceeded', {
     details: [{ path: 'jobs', message }],
     retryAfterSeconds: 60,
   });

@@ -29,6 +29,8 @@ interface JobSystemOptions extends Urls {
   readonly vault: string;
   readonly types: readonly JobType[];
   readonly poolSize?: number;
+  /** Checks the order of locks, as development does; true by default. */
+  readonly checksLocks?: boolean;
 }
 
 /** The services of jobs of one process, with types of jobs of its own, and without HTTP. */
@@ -52,10 +54,10 @@ const noLimits: RateLimits = {
 };
 
 export async function startJobSystem(options: JobSystemOptions): Promise<JobSystem> {
-  const { url, serviceUrl, redisUrl, vault, poolSize = 8 } = options;
+  const { url, serviceUrl, redisUrl, vault, poolSize = 8, checksLocks = true } = options;
   const logLines: string[] = [];
   const log = createLog('info', { write: (line) => void logLines.push(line) });
-  const db = await openDatabase({ url, serviceUrl, poolSize, checksLocks: true });
+  const db = await openDatabase({ url, serviceUrl, poolSize, checksLocks });
   const redis = connectRedis(redisUrl, log);
   const types = new Map(options.types.map((type) => [type.name, type]));
   const audit = createAuditTrail({

@@ -13,23 +13,38 @@ export interface OwnRedis {
   readonly url: string;
   /** Sends SIGKILL and resolves once the process is gone. */
   kill(): Promise<void>;
-  /** Starts another, empty Redis on the same port. */
+  /** Starts another Redis on the same port: empty, or with the data if they are durable. */
   restart(): Promise<void>;
+  /** Removes durable data. Call it while the process is gone. */
+  loseData(): Promise<void>;
   /** Pauses the process: it keeps its connections and responds to nothing. */
   hang(): void;
   resume(): void;
 }
 
-export async function startOwnRedis(t: Pick<ExecutionContext, 'teardown'>): Promise<OwnRedis> {
+export async function startOwnRedis(
+  t: Pick<ExecutionContext, 'teardown'>,
+  { isDurable = false }: { readonly isDurable?: boolean } = {},
+): Promise<OwnRedis> {
   const directory = await mkdtemp(path.join(tmpdir(), 'probatio-redis-'));
   const port = await freePort();
   const url = `redis://127.0.0.1:${port}`;
+  const appendOnly = isDurable ? 'yes' : 'no';
   const start = async () => {
     const server = await spawnGuarded(
       {
         name: 'redis',
         command: loadTools().redisServer,
-        args: ['--bind', '127.0.0.1', '--port', String(port), '--save', '', '--appendonly', 'no'],
+        args: [
+          '--bind',
+          '127.0.0.1',
+          '--port',
+          String(port),
+          '--save',
+          '',
+          '--appendonly',
+          appendOnly,
+        ],
         cwd: directory,
         env: { TZ: 'UTC' },
         stopSignal: 'SIGTERM',
@@ -54,6 +69,7 @@ export async function startOwnRedis(t: Pick<ExecutionContext, 'teardown'>): Prom
     async restart() {
       server = await start();
     },
+    loseData: () => rm(path.join(directory, 'appendonlydir'), { recursive: true, force: true }),
     // A signal through the watchdog could arrive after the next command.
     hang: () => void process.kill(server.pid, 'SIGSTOP'),
     resume: () => void process.kill(server.pid, 'SIGCONT'),
