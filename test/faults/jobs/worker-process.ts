@@ -1,4 +1,4 @@
-/** Runs the jobs of the soak until it is killed; its arguments are the URLs and the vault's name. */
+/** Runs the jobs of the soak until it is killed; arguments: the URLs and the name of the vault. */
 import { startJobSystem } from '../../support/jobs/job-system.ts';
 import { trialWork } from './trial-work.ts';
 
