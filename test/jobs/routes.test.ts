@@ -136,7 +136,7 @@ test('only a job that failed and may be retried can be retried', async (t) => {
   t.is((await user.get(running)).status, 'ACTIVE');
   const twice = await createFailed(user);
   const statuses = await Promise.all([retry(twice), retry(twice)]);
-  t.deepEqual(statuses.map(({ status }) => status).toSorted(), [202, 400]);
+  t.deepEqual(new Set(statuses.map(({ status }) => status)), new Set([202, 400]));
 });
 
 test('a user has at most a hundred jobs that are not over', async (t) => {

@@ -90,5 +90,6 @@ test('every route that takes an Idempotency-Key says so', (t) => {
     'post /v1/documents/{id}/share',
     'post /v1/documents',
     'post /v1/documents/{id}/versions',
+    'post /v1/jobs',
   ]);
 });

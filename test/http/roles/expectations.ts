@@ -38,7 +38,7 @@ export interface Expectation {
   /** Whether a response to a caller in reach holds a mark of the owner. */
   readonly reveals?: true;
   /** A resource that the request uses up, so that each caller in reach needs another one. */
-  readonly usesUp?: 'sealed' | 'dead';
+  readonly usesUp?: 'sealed' | 'job' | 'dead';
 }
 
 /** Returns whether a caller's role reaches the owner. */
@@ -107,6 +107,17 @@ export const expectations: Readonly<Record<string, Expectation>> = {
   'DELETE /v1/uploads/:sessionId': named('upload'),
 
   'POST /v1/documents/share-key': listed({ json: { recipientEmail: 'ada@example.org' } }),
+  'POST /v1/jobs': listed({
+    json: { type: 'EMAIL_VALIDATION', payload: { email: 'ada@example.org' } },
+  }),
+  'GET /v1/jobs': listed(),
+  'GET /v1/jobs/:jobId': named('job', {}, operators),
+  'POST /v1/jobs/:jobId/retry': { ...named('job', {}, operators), usesUp: 'job' },
+  'GET /v1/jobs/:jobId/events': named('job', {}, operators),
+  'GET /v1/jobs/failed': { ...listed({}, operators), reveals: true },
+  'GET /v1/jobs/stats': listed({}, operators),
+  'GET /v1/jobs/purgeable': listed({}, operators),
+  'DELETE /v1/jobs/purge': listed({}, operators),
   'GET /v1/audit/restores': listed(),
   'GET /v1/memory/records': listed(),
   'POST /v1/memory/records': listed({

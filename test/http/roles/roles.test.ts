@@ -9,6 +9,7 @@ import { expectations, isReached, type Expectation } from './expectations.ts';
 import {
   createCallers,
   createOwner,
+  failJob,
   killEntry,
   snapshot,
   storeSealed,
@@ -105,6 +106,7 @@ for (const route of routes) {
 async function renew({ sql }: Scene, { usesUp }: Expectation, owner: Owner): Promise<Owner> {
   const ids = { ...owner.ids };
   if (usesUp === 'sealed') Object.assign(ids, await storeSealed(owner.api));
+  if (usesUp === 'job') ids.job = await failJob(sql, owner.api);
   if (usesUp === 'dead') ids.dead = await killEntry(sql, owner.api);
   return { ...owner, ids };
 }

@@ -34,6 +34,7 @@ export type Resource =
   | 'object'
   | 'replaced'
   | 'session'
+  | 'job'
   | 'dead';
 
 /** A user with one role in one tenant, who owns nothing. */
@@ -75,6 +76,7 @@ export async function createOwner(vault: Vault, tenant: Tenant): Promise<Owner> 
     file: await storeFile(api),
     object: await storeObject(sql, api),
     session,
+    job: await failJob(sql, api),
     dead: await killEntry(sql, api),
   };
   return { tenant, api, ids, marks: [...Object.values(ids), api.caller.userId, reasonOf(api)] };
@@ -184,11 +186,26 @@ export async function killEntry(sql: Sql, { caller }: Pick<Api, 'caller'>): Prom
   return id;
 }
 
+/** Stores a job of the user that failed, and resolves with its id. */
+export async function failJob(sql: Sql, { caller }: Pick<Api, 'caller'>): Promise<string> {
+  const id = randomUUID();
+  await sql(
+    `insert into jobs (id, user_id, tenant_id, type, request_id, payload, state, error, retryable,
+       finished_at)
+     values ($1, $2, $3, 'EMAIL_VALIDATION', gen_random_uuid(),
+       '{"email":"ada@example.org","tenantId":null,"isMailed":false}', 'FAILED', 'away', true,
+       now())`,
+    [id, caller.userId, caller.tenantId],
+  );
+  return id;
+}
+
 const ownedTables = [
   'devices',
   'document_shares',
   'document_versions',
   'documents',
+  'jobs',
   'key_envelopes',
   'login_sessions',
   'memory_records',

@@ -1,8 +1,9 @@
-/** A response whose body, if any, is JSON. */
+/** A response whose body, if any, is JSON or server-sent events. */
 export interface JsonAnswer {
   readonly status: number;
   readonly headers: Headers;
   readonly text: string;
+  /** Undefined without JSON. */
   readonly body: unknown;
 }
 
@@ -37,10 +38,11 @@ export async function send(
     body: json === undefined ? (bytes ?? null) : JSON.stringify(json),
   });
   const text = await response.text();
+  const isStream = response.headers.get('content-type') === 'text/event-stream';
   return {
     status: response.status,
     headers: response.headers,
     text,
-    body: text === '' ? undefined : JSON.parse(text),
+    body: text === '' || isStream ? undefined : JSON.parse(text),
   };
 }
