@@ -12,12 +12,14 @@ import {
   MarkSealResponse,
   SealResponse,
   TokenResponse,
+  totpLabel,
   type EntryToSeal,
   type MacLabel,
   type PublicKey,
   type SealResult,
   type SigningPurpose,
   type TokenRequest,
+  type TotpRequest,
 } from './protocol.ts';
 import { isRefusedCode, SignerRefused, SignerUnavailable } from './signer-error.ts';
 import { findDirectoryProblem } from './socket-directory.ts';
@@ -35,6 +37,13 @@ export interface EncryptionKey {
   readonly generation: number;
   /** 32 bytes. */
   readonly key: Buffer;
+}
+
+/** The secret of a user's one-time codes, which the HSM derives. */
+export interface TotpSecret {
+  readonly generation: number;
+  /** 20 bytes. */
+  readonly secret: Buffer;
 }
 
 /** A client of the signer. Every method throws SignerUnavailable or SignerRefused. */
@@ -59,6 +68,11 @@ export interface SignerClient {
    * the token. Throws SignerUnavailable `key_missing` if the token lacks the generation.
    */
   encryptionKey(generation?: number): Promise<EncryptionKey>;
+  /**
+   * Resolves with the secret of a user's one-time codes. Without a generation, the newest one in
+   * the token is used. Throws SignerUnavailable `key_missing` if the token lacks the generation.
+   */
+  totpSecret(request: Omit<TotpRequest, 'label'>): Promise<TotpSecret>;
   /**
    * Creates the next generation of the key of encryption, with a number above `after`, the highest
    * generation that ever existed. Resolves with the generation.
@@ -111,6 +125,11 @@ export function createSignerClient({ socketPath }: { readonly socketPath: string
       const body = { label: encryptionLabel, generation };
       const answer = await call({ method: 'POST', path: '/v1/mac', body }, MacResponse);
       return { generation: answer.generation, key: Buffer.from(answer.mac, 'base64') };
+    },
+    async totpSecret(request) {
+      const body = { ...request, label: totpLabel };
+      const answer = await call({ method: 'POST', path: '/v1/mac', body }, MacResponse);
+      return { generation: answer.generation, secret: Buffer.from(answer.mac, 'base64') };
     },
     async createEncryptionKey({ after }) {
       const request = { method: 'POST', path: '/v1/encryption-keys', body: { after } } as const;

@@ -101,14 +101,40 @@ export const encryptionLabel = 'at-rest';
 
 const Generation = z.int().positive().max(maxGeneration);
 
+/** The label of the secrets of one-time codes, one for each user and nonce. */
+export const totpLabel = 'totp';
+/** The number of bytes of such a secret, as RFC 4226 §4 recommends. */
+export const totpSecretBytes = 20;
+
+/** A request for the secret of a user's one-time codes. `nonce`: 32 random bytes, lowercase hex. */
+export const TotpRequest = z.strictObject({
+  label: z.literal(totpLabel),
+  generation: Generation.optional(),
+  user: z.string().regex(/^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/),
+  nonce: z.string().regex(/^[0-9a-f]{64}$/),
+});
+export type TotpRequest = z.output<typeof TotpRequest>;
+
 /**
- * A request for the MAC of a label. `generation` is for the encryption label only; without it, the
+ * A request for a MAC. `generation` is for the labels whose key has generations; without it, the
  * newest generation in the token is used.
  */
-export const MacRequest = z.strictObject({ label: z.string(), generation: Generation.optional() });
+export const MacRequest = z.union([
+  TotpRequest,
+  z.strictObject({
+    label: z.string().refine((label) => label !== totpLabel),
+    generation: Generation.optional(),
+  }),
+]);
 
-/** The HMAC-SHA-256 of the label, 32 bytes, base64, and the generation of the key that made it. */
-export const MacResponse = z.strictObject({ mac: Base64.length(44), generation: Generation });
+/**
+ * The MAC, base64, and the generation of the key that made it: HMAC-SHA-256 of 32 bytes, or its
+ * first 20 bytes under the label of one-time codes.
+ */
+export const MacResponse = z.strictObject({
+  mac: z.union([Base64.length(44), Base64.length(28)]),
+  generation: Generation,
+});
 
 /** The purposes of the keys that have a public half. */
 export const SigningPurpose = z.enum(['audit', 'token']);

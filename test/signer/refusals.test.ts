@@ -86,6 +86,25 @@ test('MACs differ by label and stay the same across restarts', async (t) => {
   await second.stop();
 });
 
+test('the secret of one-time codes is another 20 bytes for each user and nonce', async (t) => {
+  const user = randomUUID();
+  const nonce = 'ab'.repeat(32);
+  const { generation, secret } = await signer.client.totpSecret({ user, nonce });
+  t.is(secret.length, 20);
+  const again = await signer.client.totpSecret({ user, nonce, generation });
+  t.deepEqual(again, { generation, secret });
+  for (const other of [
+    { user: randomUUID(), nonce },
+    { user, nonce: 'cd'.repeat(32) },
+  ]) {
+    t.notDeepEqual((await signer.client.totpSecret(other)).secret, secret);
+  }
+  await t.throwsAsync(signer.client.totpSecret({ user, nonce, generation: 99 }), {
+    instanceOf: SignerUnavailable,
+    code: 'key_missing',
+  });
+});
+
 interface Exchange {
   readonly method: string;
   readonly path: string;
@@ -100,9 +119,24 @@ async function send({ method, path, body }: Exchange) {
   return { status: res.statusCode, code };
 }
 
+const ofTotp = { label: `totp:${randomUUID()}:${'ab'.repeat(32)}` };
 const unknownKeyId = 'f'.repeat(32);
 const refusedRequests: [string, Exchange, number, string][] = [
-  ['a MAC of an unknown label', post('/v1/mac', { label: 'totp' }), 403, 'not_permitted'],
+  ['a MAC of an unknown label', post('/v1/mac', { label: 'pin' }), 403, 'not_permitted'],
+  ['a MAC that names the text of one-time codes', post('/v1/mac', ofTotp), 403, 'not_permitted'],
+  ['one-time codes of nobody', post('/v1/mac', { label: 'totp' }), 400, 'invalid_request'],
+  [
+    'one-time codes with a nonce of 31 bytes',
+    post('/v1/mac', { label: 'totp', user: randomUUID(), nonce: 'ab'.repeat(31) }),
+    400,
+    'invalid_request',
+  ],
+  [
+    'a user and a nonce under another label',
+    post('/v1/mac', { label: 'at-rest', user: randomUUID(), nonce: 'ab'.repeat(32) }),
+    400,
+    'invalid_request',
+  ],
   ['an unknown field', post('/v1/mac', { label: 'decoy', key: 1 }), 400, 'invalid_request'],
   [
     'an empty batch',
