@@ -49,6 +49,7 @@ async function runTests(signal: AbortSignal): Promise<number> {
     postgres: services.postgres.access,
     templateDatabase: templateName,
     redisUrl: services.redis.url,
+    identityProviderUrl: services.identityProviderUrl,
     signerSocketPath: services.signerSocketPath,
     signerEnvironment: services.signerEnvironment,
   };

@@ -18,3 +18,20 @@ export async function lockActive(tx: Tx, email: string) {
   if (account === undefined) throw new AppError('user_not_found');
   return account;
 }
+
+/**
+ * Locks the active account of a user against changes for the rest of `tx`. Resolves with its e-mail
+ * address. Throws invalid_token if there is no such account any more.
+ */
+export async function lockActiveById(tx: Tx, userId: string): Promise<string> {
+  takesLock(tx, 'account');
+  const account = await tx
+    .selectFrom('accounts')
+    .select('email')
+    .where('id', '=', userId)
+    .where('status', '=', 'ACTIVE')
+    .forShare()
+    .executeTakeFirst();
+  if (account === undefined || account.email === null) throw new AppError('invalid_token');
+  return account.email;
+}

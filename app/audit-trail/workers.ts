@@ -12,7 +12,7 @@ interface Cause {
 /** The workers and commands for docs/audit-actions.md; the routes state their own entries. */
 export const workersAndCommands: readonly Cause[] = [
   { name: 'sealer', actions: [], note: 'it signs entries' },
-  { name: 'tallies', actions: ['auth.login_failed', 'audit.read'] },
+  { name: 'tallies', actions: ['auth.login_failed', 'audit.read', 'mfa.failed'] },
   {
     name: 'registry of keys',
     actions: ['key.created'],
@@ -26,7 +26,7 @@ export const workersAndCommands: readonly Cause[] = [
   },
   { name: 'outbox `account.sweep`', actions: ['account.swept'] },
   {
-    name: 'outbox `email`, `object.delete`, `multipart.abort`',
+    name: 'outbox `email`, `object.delete`, `multipart.abort`, `mfa.forget`',
     actions: [],
     note: 'the transaction that added the message appended the entry',
   },

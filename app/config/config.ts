@@ -1,5 +1,6 @@
 import { parseEnvironment } from './environment.ts';
 import { toMailConfig } from './settings/mail.ts';
+import { toMfaConfig } from './settings/mfa.ts';
 import { toStorageConfig } from './settings/storage.ts';
 
 /** Reads the environment into a frozen object. Throws one ConfigError that lists every problem. */
@@ -23,6 +24,7 @@ export function loadConfig(env: NodeJS.ProcessEnv) {
     signer: values.signer,
     mail: toMailConfig(values.mail),
     auth: { ...authValues, issuer: http.publicUrl, issuers: values.issuers },
+    mfa: toMfaConfig(values.mfa),
     uploads: values.uploads,
     documents: values.documents,
     plans: { standard, named },

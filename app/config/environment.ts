@@ -13,6 +13,7 @@ import { keySettings } from './settings/keys.ts';
 import { limitSettings } from './settings/limits.ts';
 import { httpSettings, internalKeySettings } from './settings/listeners.ts';
 import { mailSettings } from './settings/mail.ts';
+import { mfaSettings } from './settings/mfa.ts';
 import { processSettings } from './settings/process.ts';
 import { isSecret, type SettingGroup, type ValuesOf } from './definition/setting.ts';
 import { variablesOfOthers } from './other-variables.ts';
@@ -31,6 +32,7 @@ export const settingGroups = {
   signer: signerSettings,
   mail: mailSettings,
   auth: authSettings,
+  mfa: mfaSettings,
   keys: keySettings,
   limits: limitSettings,
   uploads: uploadSettings,

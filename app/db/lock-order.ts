@@ -10,6 +10,7 @@ type Tx = Kysely<Schema>;
  */
 const lockOrder = [
   'account',
+  'mfa user',
   'master envelope',
   'device count',
   'device',

@@ -32,6 +32,7 @@ import { Migration0035Identities } from './migrations/0035-identities.ts';
 import { Migration0036ContentCommitments } from './migrations/0036-content-commitments.ts';
 import { Migration0037MemoryRecords } from './migrations/0037-memory-records.ts';
 import { Migration0038EntriesByResource } from './migrations/0038-entries-by-resource.ts';
+import { Migration0039Mfa } from './migrations/0039-mfa.ts';
 import { Migration0040Jobs } from './migrations/0040-jobs.ts';
 import { entities } from './schema.ts';
 
@@ -69,6 +70,7 @@ const migrations: readonly ConcreteMigration[] = [
   Migration0036ContentCommitments,
   Migration0037MemoryRecords,
   Migration0038EntriesByResource,
+  Migration0039Mfa,
   Migration0040Jobs,
 ];
 

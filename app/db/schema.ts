@@ -16,6 +16,7 @@ import { Document, DocumentKeyword, DocumentVersion, RemovedDocument } from './t
 import { KeyEnvelope, ReplacedKey } from './tables/envelopes.ts';
 import { IdempotencyKey } from './tables/idempotency.ts';
 import { EncryptionKey, SigningKey } from './tables/keys.ts';
+import { MfaPending, MfaUser } from './tables/mfa.ts';
 import { DocumentShare, SenderBlock, ShareRecipient, SharingKey } from './tables/sharing.ts';
 import { SyncCounter, SyncEpoch, SyncHistory, SyncObject, SyncRequest } from './tables/sync.ts';
 import { UploadPart, UploadSession } from './tables/uploads.ts';
@@ -47,6 +48,8 @@ export const entities = [
   LoginSession,
   MaintenanceLock,
   MemoryRecord,
+  MfaPending,
+  MfaUser,
   OutboxMessage,
   PurgeRun,
   RefreshToken,

@@ -34,6 +34,11 @@ const kinds = {
     400,
     'The key or envelope has the wrong length; send the length that its schema states.',
   ),
+  invalid_code: kind(
+    400,
+    'The one-time code is wrong or was used already; enter the code that the authenticator shows ' +
+      'now, and check its clock.',
+  ),
   identity_unproven: kind(
     400,
     'A signature of the identity is missing or wrong (see `details`); sign its keys for this ' +
@@ -150,6 +155,9 @@ const kinds = {
     409,
     'The X-Sync-Request-Id was used for another request; send a new id.',
   ),
+  mfa_already_enabled: kind(409, 'MFA is enabled already; disable it before you set it up anew.'),
+  mfa_not_enabled: kind(409, 'MFA is not enabled; set it up first.'),
+  mfa_not_pending: kind(409, 'No set-up of MFA has begun; begin one.'),
   memory_conflict: kind(409, 'The writer has this number or a higher one; read its records again.'),
   envelope_exists: kind(409, 'The envelope already exists; use or replace the existing envelope.'),
   share_exists: kind(
@@ -226,6 +234,7 @@ const kinds = {
     'This maintenance task is already running; wait until it ends.',
   ),
   entry_erased: kind(410, 'The text of this entry was erased; its hash and signature remain.'),
+  mfa_expired: kind(410, 'The set-up of MFA has expired; begin a new one.'),
   session_expired: kind(410, 'The upload session has expired; open a new upload session.'),
   request_timeout: kind(408, 'The request did not arrive in time; send it again.'),
   precondition_failed: kind(

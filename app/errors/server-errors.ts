@@ -13,6 +13,10 @@ export const serverErrors = {
   storage_full: kind(503, 'The object store has no room for more data; try again later.'),
   signer_unavailable: kind(503, 'The signer is unavailable; try again soon.'),
   jwks_unavailable: kind(503, 'The key set of the token issuer is unavailable; try again soon.'),
+  identity_provider_unavailable: kind(
+    503,
+    'The identity provider is unavailable, or none is set up; try again later.',
+  ),
   shutting_down: kind(503, 'This process is shutting down; send the request again.'),
   busy: kind(
     503,

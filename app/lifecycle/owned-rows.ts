@@ -58,6 +58,8 @@ export const fates = {
   // endSessions revokes login sessions. The rows are kept, so that the reuse of a refresh token is
   // detected.
   login_sessions: { closure: 'feature', move: 'allowed' },
+  // The outbox removes the row together with the user at the identity provider.
+  mfa_users: { closure: 'feature', move: 'allowed' },
   // These rows hold responses that are stored for 24 hours.
   idempotency_keys: { closure: 'kept', move: 'allowed' },
   // Triggers count the rows of the other tables here, and count down as these are removed.

@@ -8,6 +8,7 @@ import {
 import type { Clock } from '../async/clock.ts';
 import { countOldBindings, removeOldBindings } from '../devices/expired-bindings.ts';
 import { countOldKeys, removeOldKeys } from '../idempotency/expired-keys.ts';
+import type { UnfinishedMfa } from '../mfa/unfinished.ts';
 import { countOldReplaced, removeOldReplaced } from '../replaced-keys/rows/replaced-keys.ts';
 import {
   countOldHistory,
@@ -31,6 +32,7 @@ const nothing = {
   removedRefreshTokens: 0,
   removedSessionDevices: 0,
   removedReplacedKeys: 0,
+  settledMfaChanges: 0,
 };
 
 type Collected = typeof nothing;
@@ -42,14 +44,19 @@ const sessionBatchSize = 100;
 
 interface CollectGarbageOptions {
   readonly garbage: Garbage;
+  readonly unfinishedMfa: UnfinishedMfa;
   readonly clock: Clock;
 }
 
 /**
  * Creates the task that removes unreferenced objects from the object store, and expired rows of the
- * database.
+ * database, and that ends changes of MFA which were begun and not finished.
  */
-export function createCollectGarbage({ garbage, clock }: CollectGarbageOptions): CollectGarbage {
+export function createCollectGarbage({
+  garbage,
+  unfinishedMfa,
+  clock,
+}: CollectGarbageOptions): CollectGarbage {
   async function* removeRows(): AsyncGenerator<Batch<Collected>> {
     yield* whileFull(batchSize, async (tx) => ({
       removedIdempotencyKeys: await removeOldKeys(tx, batchSize),
@@ -78,6 +85,9 @@ export function createCollectGarbage({ garbage, clock }: CollectGarbageOptions):
     yield* whileFull(batchSize, async (tx) => ({
       removedRefreshTokens: await removeOldTokens(tx, clock(), batchSize),
     }));
+    for await (const settledMfaChanges of unfinishedMfa.settleAll()) {
+      yield async () => ({ settledMfaChanges });
+    }
   }
 
   async function* countRows(): AsyncGenerator<Batch<Collected>> {
@@ -91,6 +101,7 @@ export function createCollectGarbage({ garbage, clock }: CollectGarbageOptions):
       removedRefreshTokens: await countOldTokens(tx, clock()),
       removedSessionDevices: await countOldBindings(tx, clock()),
       removedReplacedKeys: await countOldReplaced(tx, clock()),
+      settledMfaChanges: await unfinishedMfa.count(tx),
     });
   }
 

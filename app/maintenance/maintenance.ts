@@ -5,6 +5,7 @@ import type { DocumentExpiry } from '../documents/expiry.ts';
 import type { RowCipher } from '../encryption/row-cipher.ts';
 import type { Outbox } from '../outbox/outbox.ts';
 import type { Admission } from '../restore/admission.ts';
+import type { UnfinishedMfa } from '../mfa/unfinished.ts';
 import type { ObjectStore } from '../storage/interface/object-store.ts';
 import type { Act } from '../audit-trail/act.ts';
 import type { AuditTrail } from '../audit-trail/audit-trail.ts';
@@ -29,6 +30,7 @@ interface MaintenanceOptions {
   readonly dlq: Dlq;
   readonly outbox: Outbox;
   readonly store: ObjectStore;
+  readonly unfinishedMfa: UnfinishedMfa;
   readonly admission: Pick<Admission, 'assertAdmitted'>;
   readonly documentExpiry: DocumentExpiry;
   readonly garbageGraceHours: number;

@@ -69,4 +69,7 @@ export const CollectedGarbage = reportOf('collect-garbage', {
   removedReplacedKeys: z
     .int()
     .meta({ description: 'Envelopes and sharing keys that were replaced over 30 days ago.' }),
+  settledMfaChanges: z
+    .int()
+    .meta({ description: 'Users whose unfinished changes of MFA were recorded or ended.' }),
 }).meta({ id: 'CollectedGarbage' });

@@ -20,6 +20,8 @@ export interface OutboxPayloads {
     /** Whether its e-mail is sent; if not, the e-mail address was registered too often. */
     readonly isMailed: boolean;
   };
+  /** A closed account, whose user at the identity provider is removed. */
+  readonly 'mfa.forget': { readonly userId: string };
   /** A closed account, whose remaining data is removed later. */
   readonly 'account.sweep': Owner;
   readonly 'object.delete': { readonly key: string; readonly version: string };

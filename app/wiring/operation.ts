@@ -11,6 +11,7 @@ import { createKeyCompromise } from '../signing-keys/compromise.ts';
 import { createKeyRotation } from '../signing-keys/rotation.ts';
 import { createMaintenance } from '../maintenance/maintenance.ts';
 import type { Admission } from '../restore/admission.ts';
+import type { UnfinishedMfa } from '../mfa/unfinished.ts';
 import type { Outbox } from '../outbox/outbox.ts';
 import type { AccessServices } from './access.ts';
 import type { AuditServices } from './audit.ts';
@@ -22,6 +23,7 @@ interface OperationOptions
   readonly cipher: RowCipher;
   readonly encryptionKeys: EncryptionKeys;
   readonly outbox: Outbox;
+  readonly unfinishedMfa: UnfinishedMfa;
   readonly writeMark: () => Promise<string>;
   readonly clock: Clock;
 }

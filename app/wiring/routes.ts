@@ -20,6 +20,7 @@ import { createOpenApi } from '../http/openapi/openapi.ts';
 import type { Route } from '../http/routing/route.ts';
 import { jobOperationRoutes } from '../jobs/operation/routes.ts';
 import { jobRoutes } from '../jobs/routes.ts';
+import { mfaRoutes } from '../mfa/routes.ts';
 import { keyRoutes } from '../signing-keys/routes.ts';
 import { closureRoutes } from '../lifecycle/closure/routes.ts';
 import { purgeRoutes } from '../lifecycle/purge/routes.ts';
@@ -45,6 +46,7 @@ const routes: readonly Route<Services>[] = [
   ...loginRoutes,
   ...sessionRoutes,
   ...reauthRoutes,
+  ...mfaRoutes,
   ...credentialsRoutes,
   ...accountRoutes,
   ...closureRoutes,

@@ -16,6 +16,7 @@ import { openBackends } from './backends.ts';
 import { startEncryption } from './encryption.ts';
 import { openMarks } from './marks.ts';
 import { startJobs } from './jobs.ts';
+import { createMfaServices, openIdentityProvider } from './mfa.ts';
 import { createOperation } from './operation.ts';
 import { createVault } from './vault.ts';
 import { startChangeFeeds } from '../sync/feed/feeds.ts';
@@ -50,20 +51,23 @@ export async function startServices(config: Config, log: Log) {
     ...records,
   });
   const { cipher } = encryption;
-  const common = { ...basis, ...records, ...encryption, outbox };
+  const identityProvider = openIdentityProvider(config.mfa, basis);
+  const common = { ...basis, ...records, ...encryption, outbox, identityProvider };
   const { stop: stopAccess, ...access } = startAccess(config, common);
+  const { forgetMfaUser, ...mfa } = createMfaServices(config, { ...common, ...access });
   const changeFeeds = startChangeFeeds({ ...common, ...access });
   const heavyWork = createHeavyWork();
   const restAfter = createBusyRest();
   const jsonBodies = createJsonBodies({ heavyWork, restAfter });
   const vault = createVault(config, { ...common, ...access, changeFeeds, heavyWork, jsonBodies });
   const writeMark = markWriter.writeNow;
-  const operation = createOperation(config, { ...common, ...access, writeMark });
+  const operation = createOperation(config, { ...common, ...access, ...mfa, writeMark });
 
   const { stop: stopJobs, ...jobs } = startJobs(config, { ...common, ...access });
   const handlers: OutboxHandlers = {
     email: (mail, id) => mailer.send(decryptMail(cipher, messageRow(id), mail), id),
     registration: (asked, id) => access.registration.enrol(asked, id),
+    'mfa.forget': forgetMfaUser,
     'account.sweep': (owner) => vault.closure.sweep(owner),
     'object.delete': createObjectRemoval({ db, store }),
     'multipart.abort': ({ key, uploadId }) => store.abortMultipart(key, uploadId),
@@ -77,6 +81,7 @@ export async function startServices(config: Config, log: Log) {
     ...encryption,
     ...access,
     ...vault,
+    mfa: mfa.mfa,
     ...operation,
     ...jobs,
     about,

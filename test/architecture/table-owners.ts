@@ -34,6 +34,8 @@ export const tableOwners: TableOwners = {
   login_sessions: ['app/sessions'],
   maintenance_locks: ['app/maintenance'],
   memory_records: ['app/memory'],
+  mfa_pending: ['app/mfa'],
+  mfa_users: ['app/mfa'],
   outbox: ['app/outbox'],
   purge_runs: ['app/lifecycle'],
   refresh_tokens: ['app/sessions'],

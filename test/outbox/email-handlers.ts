@@ -12,6 +12,7 @@ export function emailHandlers(
   return {
     email,
     registration: unexpected,
+    'mfa.forget': unexpected,
     'account.sweep': unexpected,
     'object.delete': unexpected,
     'multipart.abort': unexpected,

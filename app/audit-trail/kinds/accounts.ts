@@ -11,6 +11,9 @@ const removedWithAccount = {
   devices: Count,
 };
 
+/** The system finishes what a user began and a process that died did not record. */
+const theUserOrMaintenance = 'the user, or system if maintenance recorded the change';
+
 /** Entries of accounts, logins and login sessions. */
 export const accountEvents = {
   'account.registered': {
@@ -104,6 +107,26 @@ export const accountEvents = {
     data: z.strictObject({ bySession: Text.nullable() }),
   },
   'auth.refresh_reused': { resource: 'session', actor: 'anonymous', data: nothing },
+  'mfa.started': { resource: 'account', actor: theUser, data: nothing },
+  'mfa.enabled': {
+    resource: 'account',
+    actor: theUserOrMaintenance,
+    data: nothing,
+    note: 'the identity provider asks for one-time codes',
+  },
+  'mfa.disabled': { resource: 'account', actor: theUserOrMaintenance, data: nothing },
+  'mfa.codes_regenerated': {
+    resource: 'account',
+    actor: theUserOrMaintenance,
+    data: nothing,
+    note: 'the recovery codes before are void',
+  },
+  'mfa.failed': {
+    resource: 'account',
+    actor: theUser,
+    data: z.strictObject({ addressHash: Text, count: Count, minute: Text }),
+    note: 'wrong one-time codes; the outcome is failure',
+  },
   'credentials.changed': {
     resource: 'account',
     actor: theUser,

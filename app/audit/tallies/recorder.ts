@@ -13,7 +13,7 @@ const batchSize = 200;
 const graceMs = 5_000;
 
 /** The counted actions whose outcome is a failure. */
-const failures: ReadonlySet<string> = new Set<AuditAction>(['auth.login_failed']);
+const failures: ReadonlySet<string> = new Set<AuditAction>(['auth.login_failed', 'mfa.failed']);
 
 /**
  * Appends one audit entry for each tally of a past minute, while fewer than `maxUnsealed` entries

@@ -2,11 +2,11 @@ import { sql } from 'kysely';
 import type { AuditEvent } from '../../audit-trail/event.ts';
 
 /**
- * A frequent event: a failed login, which anyone can cause, or a read of audit proofs. Equal events
- * within a minute are counted and become one audit entry.
+ * A frequent event: a failed login, which anyone can cause, a wrong one-time code, or a read of
+ * audit proofs. Equal events within a minute are counted and become one audit entry.
  */
 export interface TalliedEvent {
-  readonly action: 'auth.login_failed' | 'audit.read';
+  readonly action: 'auth.login_failed' | 'audit.read' | 'mfa.failed';
   readonly actor: AuditEvent['actor'];
   readonly owner: AuditEvent['owner'];
   readonly resource: { readonly type: string; readonly id: string };
@@ -16,4 +16,4 @@ export interface TalliedEvent {
 
 /** The condition of the pending entries of tallies, which have the index audit_entries_tallied. */
 export const isPendingTally = sql<boolean>`
-  state = 'PENDING' and action in ('auth.login_failed', 'audit.read')`;
+  state = 'PENDING' and action in ('auth.login_failed', 'audit.read', 'mfa.failed')`;

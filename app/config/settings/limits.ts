@@ -62,7 +62,7 @@ export const limitSettings = {
     }),
     'totp-account': setting('LIMITS_TOTP_ACCOUNT', limit('5/10m'), {
       form,
-      description: 'Wrong one-time codes for one account. No route takes one-time codes yet.',
+      description: 'Wrong one-time codes of one account while it sets MFA up.',
     }),
     'share-key-user': setting('LIMITS_SHARE_KEY_USER', limit('60/1h'), {
       form,

@@ -66,7 +66,7 @@ export const AuditEntry = defineEntity({
       name: 'audit_entries_tallied',
       expression:
         'create index audit_entries_tallied on audit_entries (user_id) ' +
-        "where state = 'PENDING' and action in ('auth.login_failed', 'audit.read')",
+        "where state = 'PENDING' and action in ('auth.login_failed', 'audit.read', 'mfa.failed')",
     },
     { name: 'audit_entries_owner', properties: ['userId', 'id'] },
     { name: 'audit_entries_tenant', properties: ['tenantId', 'id'] },

@@ -1,3 +1,4 @@
+import { realmVariables } from '../identity-provider/realm.ts';
 import { databaseUrls } from '../postgres/database.ts';
 import { internalKeyFiles } from './internal-key.ts';
 import type { Services } from './services.ts';
@@ -42,10 +43,17 @@ export function defaultVariables(services: Services, listen: Listen): Record<str
     STORAGE_DRIVER: 'filesystem',
     STORAGE_DIRECTORY: services.layout.objects,
     MAIL_DIRECTORY: services.layout.mail,
+    ...mfaVariables(services),
     INTERNAL_API_KEYS_FILE: internalKeyFiles(services.layout).hashes,
     // No other program caches the public keys, so a new key can be used without a waiting time.
     KEYS_PUBLISH_SECONDS: '0',
     // All clients on this machine share one client address, so its limit for registrations is high.
     LIMITS_REGISTER_ADDRESS: '100/1h',
   };
+}
+
+/** Returns the variables of the stand-in for Keycloak, unless the user has a Keycloak. */
+function mfaVariables({ identityProviderUrl }: Services): Record<string, string> {
+  const isOwn = (process.env['MFA_KEYCLOAK_URL'] ?? '') !== '';
+  return isOwn ? {} : realmVariables(identityProviderUrl);
 }

@@ -1,4 +1,5 @@
 import { join } from 'node:path';
+import { startStandIn } from '../identity-provider/stand-in.ts';
 import { createLayout, type Layout } from '../files/layout.ts';
 import { startPostgres, type PostgresServer } from '../postgres/postgres.ts';
 import { startRedis, type RedisServer } from './redis.ts';
@@ -23,13 +24,15 @@ interface ServicesOptions {
   readonly mostRestarts?: number;
 }
 
-/** Postgres, Redis and the signer, ready for an app or for tests. */
+/** Postgres, Redis, the signer and an identity provider, ready for an app or for tests. */
 export interface Services {
   readonly layout: Layout;
   readonly postgres: PostgresServer;
   readonly redis: RedisServer;
   readonly signer: RestartingProcess;
   readonly signerSocketPath: string;
+  /** The URL of the stand-in for Keycloak. */
+  readonly identityProviderUrl: string;
   /**
    * Environment variables for another signer on the token of `signer`, without SIGNER_SOCKET_PATH.
    */
@@ -39,7 +42,7 @@ export interface Services {
    * more. The signer is always restarted.
    */
   readonly failed: Promise<string>;
-  /** Stops the signer, then Redis, then Postgres. */
+  /** Stops the signer, then Redis, then Postgres, then the identity provider. */
   stop(): Promise<void>;
 }
 
@@ -78,6 +81,11 @@ export async function startServices(options: ServicesOptions): Promise<Services>
 
   await using started = new AsyncDisposableStack();
   started.defer(() => removeRuntimeDirectory(runtimeDirectory));
+  const identityProvider = await startStandIn({
+    port: 0,
+    file: durable ? join(layout.secrets, 'identity-provider.json') : undefined,
+  });
+  started.defer(() => identityProvider.stop());
   const stopLater = (name: string, start: Promise<{ stop(): Promise<unknown> }>) => {
     // If one service fails to start, the start of the other services is cancelled, and those that
     // have already started are stopped.
@@ -103,6 +111,7 @@ export async function startServices(options: ServicesOptions): Promise<Services>
     redis: redisServer,
     signer: signerProcess,
     signerSocketPath,
+    identityProviderUrl: identityProvider.url,
     signerEnvironment,
     failed: Promise.race([
       postgresServer.gaveUp.then((reason) => `postgres ${reason}`),

@@ -6,6 +6,7 @@ import { removeUnsealed } from '../../documents/remove-unsealed.ts';
 import { lockEnvelope } from '../../envelopes/rows.ts';
 import { AppError } from '../../errors/app-error.ts';
 import type { ServiceRequest } from '../../http/requests/request.ts';
+import { forgetLater } from '../../mfa/account-closure.ts';
 import { noticeExpiry } from '../../outbox/mail.ts';
 import type { Outbox } from '../../outbox/outbox.ts';
 import { removeWaitingMails } from '../../outbox/waiting.ts';
@@ -57,6 +58,7 @@ export function createClosure(options: ClosureOptions) {
       values: {},
       expiresAt: noticeExpiry(now),
     });
+    await forgetLater(tx, outbox, caller.userId);
     await sweepLater(tx, outbox, caller, now);
     const closed = {
       action: 'account.closed',

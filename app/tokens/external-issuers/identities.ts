@@ -37,6 +37,20 @@ export function createIdentities(db: Database) {
   };
 }
 
+/** Finds the `sub` that another issuer gives to a user; undefined if it is no user of `issuer`. */
+export async function findSubject(
+  tx: Tx,
+  { userId, issuer }: { readonly userId: string; readonly issuer: string },
+): Promise<string | undefined> {
+  const row = await tx
+    .selectFrom('identities')
+    .select('subject')
+    .where('user_id', '=', userId)
+    .where('issuer', '=', issuer)
+    .executeTakeFirst();
+  return row?.subject;
+}
+
 async function findUser(tx: Tx, { issuer, subject }: Subject): Promise<string | undefined> {
   const row = await tx
     .selectFrom('identities')

@@ -28,6 +28,7 @@ export async function startBenchStack(): Promise<TestStack & AsyncDisposable> {
     templateDatabase: templateName,
     redisUrl: services.redis.url,
     signerSocketPath: services.signerSocketPath,
+    identityProviderUrl: services.identityProviderUrl,
     signerEnvironment: services.signerEnvironment,
     [Symbol.asyncDispose]: () => running.disposeAsync(),
   };

@@ -26,6 +26,8 @@ export interface TestStack {
   /** A migrated database to copy: `createDatabase(postgres, name, templateDatabase)`. */
   readonly templateDatabase: string;
   readonly redisUrl: string;
+  /** The URL of the run's stand-in for Keycloak. */
+  readonly identityProviderUrl: string;
   /** The vault that test files share; undefined outside `npm test`. */
   readonly sharedVault?: SharedVaultAddresses;
   /** Path of the socket of the run's one signer. */

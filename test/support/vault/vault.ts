@@ -10,6 +10,7 @@ import {
   dropDatabase,
   type DatabaseUrls,
 } from '../../../app/dev/postgres/database.ts';
+import { realmVariables } from '../../../app/dev/identity-provider/realm.ts';
 import { until } from '../../../app/dev/processes/until.ts';
 import { createProxyTrust } from '../../../app/http/requests/client-address.ts';
 import { listen } from '../../../app/http/server/server.ts';
@@ -52,7 +53,8 @@ export interface TestVault extends Vault {
  * @param settings Environment variables that override the test's own.
  */
 export async function startVault(settings: NodeJS.ProcessEnv = {}): Promise<TestVault> {
-  const { postgres, templateDatabase, redisUrl, signerSocketPath } = testStack();
+  const { postgres, templateDatabase, redisUrl, signerSocketPath, identityProviderUrl } =
+    testStack();
   const directory = await mkdtemp(path.join(tmpdir(), 'probatio-vault-'));
   const database = `test_${randomUUID().replaceAll('-', '')}`;
   await createDatabase(postgres, database, templateDatabase);
@@ -68,6 +70,7 @@ export async function startVault(settings: NodeJS.ProcessEnv = {}): Promise<Test
     STORAGE_DIRECTORY: path.join(directory, 'objects'),
     SIGNER_SOCKET_PATH: signerSocketPath,
     MAIL_DIRECTORY: directory,
+    ...realmVariables(identityProviderUrl),
     ...withoutLimits,
     ...settings,
   });

@@ -1,0 +1,13 @@
+import test from 'ava';
+import { startStandIn, type StandIn } from '../../app/dev/identity-provider/stand-in.ts';
+import { alice, testProviderContract } from './provider-contract.ts';
+
+let standIn: StandIn;
+
+test.before(async () => {
+  standIn = await startStandIn({ port: 0, users: [alice] });
+});
+
+test.after.always(() => standIn?.stop());
+
+testProviderContract(() => standIn.url);
