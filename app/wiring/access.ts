@@ -8,6 +8,7 @@ import { createLogin } from '../auth/login/login.ts';
 import { createLoginFailures } from '../auth/login/login-failures.ts';
 import { createLoginSessions } from '../sessions/login-sessions.ts';
 import { createOwnKeys } from '../tokens/own-keys.ts';
+import { createPasswordCheck } from '../auth/reauth/password-check.ts';
 import { createPasswordTurns } from '../auth/reauth/password-turns.ts';
 import { createProofLimits } from '../auth/login/login-proof-limits.ts';
 import { createReauth } from '../auth/reauth/reauth.ts';
@@ -22,6 +23,7 @@ import type { Config } from '../config/config.ts';
 import { createDeviceGuard } from '../devices/guard.ts';
 import { createSessionBinding } from '../sessions/session-binding.ts';
 import type { RowCipher } from '../encryption/row-cipher.ts';
+import type { IdentityProvider } from '../identity-provider/identity-provider.ts';
 import { createInternalKeys } from '../internal-api/check-api-key.ts';
 import { createRateLimits } from '../limits/rate-limits.ts';
 import type { Outbox } from '../outbox/outbox.ts';
@@ -35,6 +37,7 @@ export type AccessServices = ReturnType<typeof startAccess>;
 interface AccessOptions extends Backends, Omit<AuditServices, 'stop'> {
   readonly cipher: RowCipher;
   readonly outbox: Outbox;
+  readonly identityProvider: IdentityProvider | undefined;
   readonly clock: Clock;
   readonly log: Log;
 }
@@ -83,16 +86,16 @@ export function startAccess(config: Config, options: AccessOptions) {
     unknownUser,
     clock,
   });
-  const reauth = createReauth({
-    ...config.auth,
+  const passwordCheck = createPasswordCheck({
+    issuer: config.auth.issuer,
+    db,
     accounts,
-    exchange,
+    identityProvider: options.identityProvider,
     passwordTurns: createPasswordTurns(),
     proofLimits,
     failures,
-    reauthTokens,
-    act,
   });
+  const reauth = createReauth({ ...config.auth, exchange, passwordCheck, reauthTokens, act });
   const revocations = startRevocations({ db, log });
   const loginSessions = createLoginSessions({ accounts, db, act, revocations, clock });
   const sessionBinding = createSessionBinding(config.auth);

@@ -27,6 +27,7 @@ export const reauthRoutes = [
       'reauth_password_refused',
       'rate_limited',
       'reauth_busy',
+      'identity_provider_unavailable',
       'cache_unavailable',
       'signer_unavailable',
       'audit_backlog_full',
