@@ -21,7 +21,7 @@ export async function lockActive(tx: Tx, email: string) {
 
 /**
  * Locks the active account of a user against changes for the rest of `tx`. Resolves with its e-mail
- * address. Throws invalid_token if there is no such account any more.
+ * address. Throws not_found if there is no such account any more.
  */
 export async function lockActiveById(tx: Tx, userId: string): Promise<string> {
   takesLock(tx, 'account');
@@ -32,6 +32,6 @@ export async function lockActiveById(tx: Tx, userId: string): Promise<string> {
     .where('status', '=', 'ACTIVE')
     .forShare()
     .executeTakeFirst();
-  if (account === undefined || account.email === null) throw new AppError('invalid_token');
+  if (account === undefined || account.email === null) throw new AppError('not_found');
   return account.email;
 }

@@ -1,6 +1,6 @@
 import { parseEnvironment } from './environment.ts';
 import { toMailConfig } from './settings/mail.ts';
-import { toMfaConfig } from './settings/mfa.ts';
+import { toMfaConfig } from './settings/auth/mfa.ts';
 import { toStorageConfig } from './settings/storage.ts';
 
 /** Reads the environment into a frozen object. Throws one ConfigError that lists every problem. */

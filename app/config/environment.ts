@@ -6,14 +6,14 @@ import {
 } from '../../signer/protocol/process/environment.ts';
 import { parseSettings } from '../../signer/protocol/process/parse-settings.ts';
 import { alertSettings, auditSettings } from './settings/audit.ts';
-import { authSettings, readTrustedIssuers } from './settings/auth.ts';
+import { authSettings, readTrustedIssuers } from './settings/auth/auth.ts';
 import { databaseSettings, redisSettings, signerSettings } from './settings/backends.ts';
 import { documentSettings, maintenanceSettings } from './settings/documents.ts';
 import { keySettings } from './settings/keys.ts';
 import { limitSettings } from './settings/limits.ts';
 import { httpSettings, internalKeySettings } from './settings/listeners.ts';
 import { mailSettings } from './settings/mail.ts';
-import { mfaSettings } from './settings/mfa.ts';
+import { mfaSettings } from './settings/auth/mfa.ts';
 import { processSettings } from './settings/process.ts';
 import { isSecret, type SettingGroup, type ValuesOf } from './definition/setting.ts';
 import { variablesOfOthers } from './other-variables.ts';

@@ -10,13 +10,19 @@ import {
   AuditTotal,
   RestoreAcceptance,
 } from './tables/audit.ts';
-import { Identity, KnownAddress, LoginSession, RefreshToken } from './tables/auth.ts';
+import {
+  Identity,
+  KnownAddress,
+  LoginSession,
+  MfaPending,
+  MfaUser,
+  RefreshToken,
+} from './tables/auth.ts';
 import { Device, MemoryRecord, SessionDevice } from './tables/devices.ts';
 import { Document, DocumentKeyword, DocumentVersion, RemovedDocument } from './tables/documents.ts';
 import { KeyEnvelope, ReplacedKey } from './tables/envelopes.ts';
 import { IdempotencyKey } from './tables/idempotency.ts';
 import { EncryptionKey, SigningKey } from './tables/keys.ts';
-import { MfaPending, MfaUser } from './tables/mfa.ts';
 import { DocumentShare, SenderBlock, ShareRecipient, SharingKey } from './tables/sharing.ts';
 import { SyncCounter, SyncEpoch, SyncHistory, SyncObject, SyncRequest } from './tables/sync.ts';
 import { UploadPart, UploadSession } from './tables/uploads.ts';

@@ -3,7 +3,7 @@ import { AppError } from '../errors/app-error.ts';
 import type { IdentityProvider } from '../identity-provider/identity-provider.ts';
 import type { Outbox } from '../outbox/outbox.ts';
 import type { UserLeases } from './user-leases.ts';
-import { findMfaUser, removeMfaUser, takeExistingLease } from './user-rows.ts';
+import { findMfaUser, removeMfaUser, takeExistingLease } from './rows/user-rows.ts';
 
 interface MfaRemovalOptions {
   readonly db: Database;

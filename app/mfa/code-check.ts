@@ -9,7 +9,7 @@ import type { ServiceRequest } from '../http/requests/request.ts';
 import type { RateLimits } from '../limits/rate-limits.ts';
 import type { LabelledKeys } from '../signing-keys/labelled-keys.ts';
 import { findStep } from './one-time-codes.ts';
-import { takeStep, type Pending } from './pending-rows.ts';
+import { takeStep, type Pending } from './rows/pending-rows.ts';
 
 interface CodeCheckOptions {
   readonly db: Database;

@@ -4,7 +4,7 @@ import { AppError } from '../errors/app-error.ts';
 import type { Caller } from '../http/requests/caller.ts';
 import type { IdentityProvider } from '../identity-provider/identity-provider.ts';
 import { findSubject } from '../tokens/external-issuers/identities.ts';
-import { findMfaUser, takeLease, type Held, type MfaUserRow } from './user-rows.ts';
+import { findMfaUser, takeLease, type Held, type MfaUserRow } from './rows/user-rows.ts';
 
 interface IdentificationOptions {
   /** The vault's own name as an issuer. */
@@ -20,7 +20,7 @@ export interface KnownCaller {
   findSubject(): Promise<string | undefined>;
   /** Finds the name under which an authenticator lists the caller. */
   findName(deadline: AbortSignal): Promise<string>;
-  /** Takes the lease of the caller. Throws invalid_token if the account was closed. */
+  /** Takes the lease of the caller. Throws not_found if the account was closed. */
   takeLease(tx: Tx): Promise<MfaUserRow | Held>;
 }
 

@@ -6,19 +6,19 @@ import type { Clock } from '../async/clock.ts';
 import { backlogChecked, type Act } from '../audit-trail/act.ts';
 import type { AuditAction, RequestEvent } from '../audit-trail/event.ts';
 import type { Database, Tx } from '../db/database.ts';
-import type { MfaChange } from '../db/tables/mfa.ts';
+import type { MfaChange } from '../db/tables/auth.ts';
 import { AppError } from '../errors/app-error.ts';
 import type { ServiceRequest } from '../http/requests/request.ts';
 import type { IdentityProvider, SecondFactors } from '../identity-provider/identity-provider.ts';
 import type { createCodeCheck } from './code-check.ts';
 import { required, type createIdentification, type KnownCaller } from './identification.ts';
 import { toBase32, toUri } from './one-time-codes.ts';
-import { findPending, putPending, removePending, type Pending } from './pending-rows.ts';
+import { findPending, putPending, removePending, type Pending } from './rows/pending-rows.ts';
 import { makeRecoveryCodes, showRecoveryCode } from './recovery-codes.ts';
 import type { MfaDisabled, MfaEnabled, MfaSetup, MfaStatus, RecoveryCodes } from './schema.ts';
 import { findSettlement, storeSettlement } from './settlement.ts';
 import { requestMs, type UserLease, type UserLeases } from './user-leases.ts';
-import { setMfaUser } from './user-rows.ts';
+import { setMfaUser } from './rows/user-rows.ts';
 
 /** Milliseconds in which a set-up must be confirmed. */
 const setupMs = 600_000;
@@ -61,7 +61,7 @@ export type Mfa = ReturnType<typeof createMfa>;
  *
  * Every method throws identity_provider_unavailable, also if none is set up, and access_denied for
  * users of other issuers than the vault and the provider. Methods that change something also throw
- * busy, audit_backlog_full, and invalid_token if the account is closed.
+ * busy, audit_backlog_full, and not_found if the account is closed.
  */
 export function createMfa(options: MfaOptions) {
   const { db, act, signer, identify, leases, withCode, issuerLabel, clock } = options;

@@ -15,7 +15,7 @@ const tag = 'Login';
 const access = { scopes: ['mfa:manage'] } as const;
 const proven = { ...access, reauth: true } as const;
 const unavailable = ['access_denied', 'identity_provider_unavailable'] as const;
-const changeErrors = [...unavailable, 'busy', 'invalid_token', 'audit_backlog_full'] as const;
+const changeErrors = [...unavailable, 'busy', 'not_found', 'audit_backlog_full'] as const;
 
 /** Returns the path of a route and its aliases, which are those of `/v1/auth/reauth`. */
 function at(path: string) {

@@ -1,11 +1,11 @@
 import type { Tx } from '../db/database.ts';
 import type { SecondFactors } from '../identity-provider/identity-provider.ts';
-import { removePending, type Pending } from './pending-rows.ts';
-import { setMfaUser, type MfaUserRow } from './user-rows.ts';
+import { removePending, type Pending } from './rows/pending-rows.ts';
+import { setMfaUser, type MfaUserRow } from './rows/user-rows.ts';
 
 type Recorded = 'mfa.enabled' | 'mfa.disabled' | 'mfa.codes_regenerated';
 
-/** What is still to be recorded of earlier changes, whose process died or lost the answer. */
+/** Says what is to be recorded of earlier changes, whose process died or lost the answer. */
 export interface Settlement {
   readonly actions: readonly Recorded[];
   /** Whether the set-up has ended: it took effect, or another way to enable MFA came first. */

@@ -5,10 +5,15 @@ import type { Database, Tx } from '../db/database.ts';
 import { AppError } from '../errors/app-error.ts';
 import type { ErrorCode } from '../errors/error-codes.ts';
 import type { IdentityProvider, SecondFactors } from '../identity-provider/identity-provider.ts';
-import { countUnfinished, findPending, listUnfinished, removePending } from './pending-rows.ts';
+import {
+  countUnfinished,
+  findPending,
+  listUnfinished,
+  removePending,
+} from './rows/pending-rows.ts';
 import { findSettlement, storeSettlement } from './settlement.ts';
 import type { UserLease, UserLeases } from './user-leases.ts';
-import { takeExistingLease } from './user-rows.ts';
+import { takeExistingLease } from './rows/user-rows.ts';
 
 const nothing: SecondFactors = { totps: [], recoveryCodes: [] };
 const pageSize = 100;

@@ -4,7 +4,7 @@ import type { Database, Tx } from '../db/database.ts';
 import { retryAfterSeconds } from '../db/leases/lease.ts';
 import { AppError } from '../errors/app-error.ts';
 import type { Log } from '../telemetry/log.ts';
-import { confirmLease, endLease, isHeld, type Held, type MfaUserRow } from './user-rows.ts';
+import { confirmLease, endLease, isHeld, type Held, type MfaUserRow } from './rows/user-rows.ts';
 
 /** Milliseconds that one request spends on waiting and on the identity provider. */
 export const requestMs = 5_000;

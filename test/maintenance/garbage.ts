@@ -15,6 +15,7 @@ export const nothing = {
   removedRefreshTokens: 0,
   removedSessionDevices: 0,
   removedReplacedKeys: 0,
+  settledMfaChanges: 0,
 };
 
 /** Stores an upload with one part that no row refers to; as an object if `completed`. */

@@ -2,7 +2,7 @@ import { createSignerClient } from '../../../signer/protocol/client.ts';
 import { ConfigError } from '../../../signer/protocol/process/config-error.ts';
 import { Email } from '../../accounts/email.ts';
 import { systemClock } from '../../async/clock.ts';
-import { authSettings } from '../../config/settings/auth.ts';
+import { authSettings } from '../../config/settings/auth/auth.ts';
 import { signerSettings } from '../../config/settings/backends.ts';
 import { requiredPublicUrl } from '../../config/settings/listeners.ts';
 import { processSettings } from '../../config/settings/process.ts';

@@ -18,8 +18,7 @@ create table mfa_users (
   token bigint not null,
   held_until timestamptz(3),
   created_at timestamptz(3) not null default now(),
-  constraint mfa_users_change check ((change is null or change in ('disable', 'regenerate'))
-    and (change is not distinct from 'regenerate') = (codes_id is not null))
+  constraint mfa_users_change check (change in ('disable', 'regenerate'))
 );
 create index mfa_users_unfinished on mfa_users (user_id) where change is not null;
 

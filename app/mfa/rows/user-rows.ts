@@ -1,9 +1,9 @@
 import { sql } from 'kysely';
-import type { Owner, Tx } from '../db/database.ts';
-import { leaseEnd, secondsLeft } from '../db/leases/lease.ts';
-import { takesLock } from '../db/lock-order.ts';
-import type { MfaChange } from '../db/tables/mfa.ts';
-import { AppError } from '../errors/app-error.ts';
+import type { Owner, Tx } from '../../db/database.ts';
+import { leaseEnd, secondsLeft } from '../../db/leases/lease.ts';
+import { takesLock } from '../../db/lock-order.ts';
+import type { MfaChange } from '../../db/tables/auth.ts';
+import { AppError } from '../../errors/app-error.ts';
 
 /** A user as the identity provider knows them, with the fencing token of the lease. */
 export interface MfaUserRow extends Owner {

@@ -1,10 +1,10 @@
 import { z } from 'zod';
-import type { Variables } from '../../../signer/protocol/process/environment.ts';
-import { isLoopback } from '../../limits/network.ts';
-import { Text, Url } from '../definition/forms.ts';
-import { isProduction } from '../definition/production.ts';
+import type { Variables } from '../../../../signer/protocol/process/environment.ts';
+import { isLoopback } from '../../../limits/network.ts';
+import { Text, Url } from '../../definition/forms.ts';
+import { isProduction } from '../../definition/production.ts';
 import { readTrustedIssuers } from './auth.ts';
-import { secretSetting, setting, type ValuesOf } from '../definition/setting.ts';
+import { secretSetting, setting, type ValuesOf } from '../../definition/setting.ts';
 
 /** A URL to which paths are appended. */
 const BaseUrl = Url.refine((value) => {
@@ -25,8 +25,8 @@ export const mfaSettings = {
       form: '`http` or `https` URL',
       whenUnset: 'no MFA',
       description:
-        'The Keycloak server, without `/realms`, as the app reaches it. In production it must use ' +
-        '`https` unless it runs on the same machine: its requests carry secrets.',
+        'The Keycloak server, without `/realms`, as the app reaches it. In production it must ' +
+        'use `https` unless it runs on the same machine: its requests carry secrets.',
     }),
     realm: setting('MFA_KEYCLOAK_REALM', Text.optional(), {
       form: 'name of a realm',
@@ -137,7 +137,10 @@ function findMfaProblems(variables: Variables): readonly string[] {
   ];
 }
 
-/** Returns a problem for each of `names` that is not set although another, or one of `users`, is. */
+/**
+ * Returns a problem for each of `names` that is not set although another of them, or one of
+ * `users`, is set.
+ */
 function findMissingOf(
   names: readonly string[],
   users: readonly string[],

@@ -1,9 +1,9 @@
 import { z } from 'zod';
-import type { Variables } from '../../../signer/protocol/process/environment.ts';
-import { readIssuers, type IssuerConfig } from '../../tokens/external-issuers/config.ts';
-import { Text } from '../definition/forms.ts';
-import { defaultPublicUrl } from './listeners.ts';
-import { setting } from '../definition/setting.ts';
+import type { Variables } from '../../../../signer/protocol/process/environment.ts';
+import { readIssuers, type IssuerConfig } from '../../../tokens/external-issuers/config.ts';
+import { Text } from '../../definition/forms.ts';
+import { defaultPublicUrl } from '../listeners.ts';
+import { setting } from '../../definition/setting.ts';
 
 /** Settings of logins and of the tokens that the API accepts. */
 export const authSettings = {

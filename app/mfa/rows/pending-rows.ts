@@ -1,4 +1,4 @@
-import type { Tx } from '../db/database.ts';
+import type { Tx } from '../../db/database.ts';
 
 /** A set-up of MFA that waits for its first code. */
 export interface Pending {
