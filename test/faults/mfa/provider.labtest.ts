@@ -1,0 +1,89 @@
+import test, { type ExecutionContext } from 'ava';
+import { assertError } from '../../support/http/error-body.ts';
+import { breakAll, breakWrites, type FaultyProvider } from '../../support/mfa/faulty-provider.ts';
+import { startFaultyVault, timed, type FaultyVault } from '../../support/mfa/faulty-vault.ts';
+import {
+  assertDisabled,
+  assertEnabled,
+  codeOf,
+  createMfaUser,
+  mfaActions,
+  untilEarlyInStep,
+} from '../../support/mfa/mfa-user.ts';
+
+const unavailable = { status: 503, code: 'identity_provider_unavailable' };
+const inTimeMs = 5_500;
+
+/** Faults of every request to the provider, and of writes alone. */
+const faults: readonly [string, (provider: FaultyProvider) => Promise<void> | void][] = [
+  ['stopped', (provider) => provider.close()],
+  ['hanging', (provider) => breakAll(provider, 'hang')],
+  ['answering 500', (provider) => breakAll(provider, 500)],
+  ['answering 401 for ever', (provider) => breakAll(provider, 401)],
+  ['ten seconds slow', (provider) => breakAll(provider, 'slow')],
+  ['hanging at writes', (provider) => breakWrites(provider, 'hang')],
+  ['answering 500 to writes', (provider) => breakWrites(provider, 500)],
+  ['cut off after each write', (provider) => breakWrites(provider, 'cut')],
+  ['silent after each write', (provider) => breakWrites(provider, 'silent')],
+];
+
+async function startFaulty(t: ExecutionContext): Promise<FaultyVault> {
+  const faulty = await startFaultyVault();
+  t.teardown(() => faulty.stop());
+  return faulty;
+}
+
+for (const [name, break_] of faults) {
+  test(`with a provider ${name} changes fail within 5 s, and the next try succeeds`, async (t) => {
+    const { vault, provider, factorsOf, mend } = await startFaulty(t);
+    const [beginner, starter, leaver, renewer] = await Promise.all([
+      createMfaUser(vault),
+      createMfaUser(vault),
+      createMfaUser(vault),
+      createMfaUser(vault),
+    ]);
+    const secret = await starter.begin();
+    await leaver.enable();
+    const oldCodes = new Set(await renewer.enable());
+    await untilEarlyInStep();
+    await break_(provider);
+    const asked = await Promise.all([
+      timed(beginner.init()),
+      timed(starter.verify(codeOf(secret, -1))),
+      timed(leaver.disable()),
+      timed(renewer.regenerate()),
+    ]);
+    for (const [answer, ms] of asked) {
+      assertError(t, answer, unavailable);
+      t.true(ms < inTimeMs, `${ms} ms`);
+    }
+
+    if (name === 'stopped') await provider.open();
+    await mend(leaver);
+    // What was sent and is late arrives, unless it was lost.
+    if (name === 'ten seconds slow') await mend(renewer);
+
+    const { enabled } = (await starter.status()).body as { readonly enabled: boolean };
+    t.is((await factorsOf(starter)).totps.length, enabled ? 1 : 0);
+    t.is((await starter.verify(codeOf(secret))).status, 200, 'the next code');
+    await assertEnabled(t, starter);
+    const factors = await factorsOf(starter);
+    t.is(factors.totps.length, 1);
+    t.is(factors.recoveryCodes.length, 1);
+    t.deepEqual(await mfaActions(vault, starter.userId), ['mfa.started', 'mfa.enabled']);
+
+    t.is((await leaver.disable()).status, 200);
+    await assertDisabled(t, leaver);
+    const ended = ['mfa.started', 'mfa.enabled', 'mfa.disabled'];
+    t.deepEqual(await mfaActions(vault, leaver.userId), ended);
+
+    const { status, body } = await renewer.regenerate();
+    t.is(status, 200);
+    const { recoveryCodes } = body as { readonly recoveryCodes: readonly string[] };
+    t.true(recoveryCodes.every((code) => !oldCodes.has(code)));
+    await assertEnabled(t, renewer);
+
+    t.is((await beginner.init()).status, 200);
+    await assertDisabled(t, beginner);
+  });
+}
