@@ -16,6 +16,8 @@ interface IdentificationOptions {
 /** A caller whose second factors the identity provider keeps. */
 export interface KnownCaller {
   readonly provider: IdentityProvider;
+  /** Whether the vault creates the caller's user at the provider, if it is missing. */
+  readonly isProvisioned: boolean;
   /** Finds the provider's id of the caller; undefined if the caller has no user there. */
   findSubject(): Promise<string | undefined>;
   /** Finds the name under which an authenticator lists the caller. */
@@ -42,6 +44,7 @@ function ofVault(caller: Caller, provider: IdentityProvider, db: Database): Know
   const { userId } = caller;
   return {
     provider,
+    isProvisioned: true,
     async findSubject() {
       const user = await db.asService((tx) => findMfaUser(tx, userId));
       return user?.subject ?? undefined;
@@ -59,6 +62,7 @@ function ofProvider(caller: Caller, provider: IdentityProvider, db: Database): K
   const subject = () => db.asService(load);
   return {
     provider,
+    isProvisioned: false,
     findSubject: subject,
     findName: async (deadline) => required(await provider.findName(await subject(), deadline)),
     takeLease: async (tx) => takeLease(tx, caller, await load(tx)),
