@@ -9,7 +9,7 @@ import type { Database, Tx } from '../db/database.ts';
 import type { MfaChange } from '../db/tables/auth.ts';
 import { AppError } from '../errors/app-error.ts';
 import type { ServiceRequest } from '../http/requests/request.ts';
-import type { IdentityProvider, SecondFactors } from '../identity-provider/identity-provider.ts';
+import type { SecondFactors } from '../identity-provider/identity-provider.ts';
 import type { createCodeCheck } from './code-check.ts';
 import { required, type createIdentification, type KnownCaller } from './identification.ts';
 import { toBase32, toUri } from './one-time-codes.ts';
@@ -23,7 +23,6 @@ import { setMfaUser } from './rows/user-rows.ts';
 /** Milliseconds in which a set-up must be confirmed. */
 const setupMs = 600_000;
 const nonceBytes = 32;
-const nothing: SecondFactors = { totps: [], recoveryCodes: [] };
 
 interface MfaOptions {
   readonly db: Database;
@@ -37,15 +36,19 @@ interface MfaOptions {
   readonly clock: Clock;
 }
 
+/** A user as the provider knows them. */
+interface ProviderState {
+  /** The provider's id of the user; undefined if the vault must create the user first. */
+  readonly subject: string | undefined;
+  readonly factors: SecondFactors;
+}
+
 /** A request that holds the lease of its caller, and what it found at its start. */
-interface Change {
+interface Change extends ProviderState {
   readonly request: ServiceRequest;
   readonly known: KnownCaller;
   readonly lease: UserLease;
   readonly pending: Pending | undefined;
-  /** The provider's id of the user; undefined if the vault must create the user first. */
-  readonly subject: string | undefined;
-  readonly factors: SecondFactors;
 }
 
 type MfaAction = Extract<AuditAction, `mfa.${string}`>;
@@ -109,12 +112,9 @@ export function createMfa(options: MfaOptions) {
       (tx) => known.takeLease(tx),
       async (lease) => {
         const pending = await db.asService((tx) => findPending(tx, userId));
-        const { isProvisioned, subject } = lease.user;
-        const found =
-          subject === null ? undefined : await known.provider.findFactors(subject, lease.deadline);
-        const factors = isProvisioned ? (found ?? nothing) : required(found);
-        const present = found === undefined ? undefined : (subject ?? undefined);
-        return work({ request, known, lease, pending, subject: present, factors });
+        const subject = lease.user.subject ?? undefined;
+        const state = await readState(known, subject, lease.deadline);
+        return work({ request, known, lease, pending, ...state });
       },
     );
   }
@@ -230,9 +230,10 @@ export function createMfa(options: MfaOptions) {
   return {
     /** Returns whether the identity provider asks the caller for one-time codes. */
     async status({ caller }: ServiceRequest): Promise<z.input<typeof MfaStatus>> {
-      const { provider, findSubject } = identify(caller);
-      const subject = await findSubject();
-      return toStatus(await findFactors(provider, subject));
+      const known = identify(caller);
+      const subject = await known.findSubject();
+      const { factors } = await readState(known, subject, AbortSignal.timeout(requestMs));
+      return toStatus(factors);
     },
 
     /**
@@ -264,12 +265,16 @@ function toEvent({ caller }: ServiceRequest, action: Recorded): RequestEvent<Rec
   return { action, resource: { type: 'account', id: caller.userId }, data: {} };
 }
 
-async function findFactors(
-  provider: IdentityProvider,
+/** Reads what the provider has of a user. Throws access_denied if it has removed the user. */
+async function readState(
+  { provider, isProvisioned }: KnownCaller,
   subject: string | undefined,
-): Promise<SecondFactors> {
-  if (subject === undefined) return nothing;
-  return (await provider.findFactors(subject, AbortSignal.timeout(requestMs))) ?? nothing;
+  deadline: AbortSignal,
+): Promise<ProviderState> {
+  const found = subject === undefined ? undefined : await provider.findFactors(subject, deadline);
+  if (found !== undefined) return { subject, factors: found };
+  if (!isProvisioned) throw new AppError('access_denied');
+  return { subject: undefined, factors: { totps: [], recoveryCodes: [] } };
 }
 
 function toStatus({ totps, recoveryCodes }: SecondFactors): z.input<typeof MfaStatus> {
