@@ -28,6 +28,7 @@ import { createMemory } from './memory/create-memory.ts';
 import { createMemoryExchange } from './memory/exchange/exchange.ts';
 import { createRecords } from './memory/exchange/records.ts';
 import type { Memory } from './memory/memory.ts';
+import { createMfa, type Mfa } from './mfa/mfa.ts';
 import type { MemoryStore } from './memory/storage/memory-store.ts';
 import { createProofs, type Proofs } from './proofs/proofs.ts';
 import { listRestores, type Restore } from './proofs/restores.ts';
@@ -107,6 +108,8 @@ export interface VaultSession extends Sharing, BlockedSenders {
   reauthenticate(password: string): Promise<Reauthenticated>;
   readonly devices: Devices;
   readonly recovery: Recovery;
+  /** The user's second factors at the vault's identity provider. */
+  readonly mfa: Mfa;
   /**
    * Sets a new password and ends the user's other login sessions. Throws what `reauthenticate`
    * throws.
@@ -227,6 +230,7 @@ export function createSession({
     reauthenticate: (password) => reauthenticate({ http, retry }, { email, password }),
     devices,
     recovery: createRecovery(account),
+    mfa: createMfa({ http, retry, email }),
     changePassword: (change) => changePassword(account, change),
     draftRekey: (options) =>
       draftRekey(

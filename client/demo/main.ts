@@ -1,12 +1,16 @@
 /**
  * Runs the demo. `npm run demo -- FILE` does what users do with the vault, from registration to an
- * audit proof that OpenSSL verifies. `npm run demo -- --verify DIR` verifies such a proof again.
+ * audit proof that OpenSSL verifies. `npm run demo -- --verify DIR` verifies such a proof again, and
+ * `npm run demo -- --mfa` sets MFA up.
  */
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { parseArguments, usageText } from './terminal/arguments.ts';
 import { explain } from './terminal/explain.ts';
 import { readFolderFingerprint } from './proof-folder/proof-folder.ts';
+import { createNodeHash } from '../node/hash.ts';
+import { createVaultClient } from '../vault.ts';
+import { setUpMfa } from './steps/mfa.ts';
 import { storeAndProve } from './store-and-prove.ts';
 import { requireOpenssl, verifyTwice } from './proof-folder/verification.ts';
 
@@ -19,7 +23,10 @@ try {
   const directory = workingDirectory();
   const args = parseArguments(process.argv.slice(2), directory);
   if (args.mode === 'help') say(usageText);
-  else if (args.mode === 'verify') await verify(args.directory, args.fingerprint);
+  else if (args.mode === 'mfa') {
+    const client = createVaultClient({ baseUrl, createHash: createNodeHash });
+    await setUpMfa({ client, mailDirectory, say });
+  } else if (args.mode === 'verify') await verify(args.directory, args.fingerprint);
   else {
     const outputs = join(directory, 'demo-output');
     await storeAndProve({ ...args, outputs, baseUrl, mailDirectory, say });

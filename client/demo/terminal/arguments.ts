@@ -6,6 +6,10 @@ export const usageText = `Stores, finds and shares a file in a vault, and verifi
 
   npm run demo -- FILE [--out DIR]
 
+Sets MFA up for a new account, with the authenticator app that you have:
+
+  npm run demo -- --mfa
+
 Verifies the folder of an earlier run again, without the vault:
 
   npm run demo -- --verify DIR [--key FINGERPRINT]
@@ -16,6 +20,7 @@ PROBATIO_MAIL is the folder to which the vault writes e-mails (default var/mail)
 /** Parsed arguments of the demo; paths are absolute. */
 export type DemoArguments =
   | { readonly mode: 'help' }
+  | { readonly mode: 'mfa' }
   | { readonly mode: 'store'; readonly file: string; readonly out: string | undefined }
   | {
       readonly mode: 'verify';
@@ -29,9 +34,13 @@ export type DemoArguments =
  */
 export function parseArguments(args: readonly string[], directory: string): DemoArguments {
   const { values, positionals } = parseOptions(args);
-  const { help = false, verify, key, out } = values;
+  const { help = false, mfa = false, verify, key, out } = values;
   const [file, ...rest] = positionals;
   if (help) return { mode: 'help' };
+  if (mfa) {
+    if (args.length > 1) throw new DemoError('--mfa takes nothing else');
+    return { mode: 'mfa' };
+  }
   if (verify !== undefined) {
     if (positionals.length > 0 || out !== undefined)
       throw new DemoError('--verify takes no FILE or --out');
@@ -58,6 +67,7 @@ function parseOptions(args: readonly string[]) {
       allowPositionals: true,
       options: {
         help: { type: 'boolean', short: 'h' },
+        mfa: { type: 'boolean' },
         verify: { type: 'string' },
         key: { type: 'string' },
         out: { type: 'string' },

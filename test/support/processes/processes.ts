@@ -29,6 +29,8 @@ export interface Program {
   readonly lines: string[];
   readonly exitCode: Promise<number | null>;
   kill(signal: NodeJS.Signals): void;
+  /** Writes a line to the program's standard input. */
+  type(line: string): void;
 }
 
 /** Runs a TypeScript file of this project. It is stopped when the test ends. */
@@ -39,7 +41,7 @@ export function runProgram(
 ): Program {
   const child = spawn(process.execPath, [projectFile(file), ...args], {
     env: { ...process.env, ...env },
-    stdio: ['ignore', 'pipe', 'pipe'],
+    stdio: ['pipe', 'pipe', 'pipe'],
   });
   if (child.pid === undefined) throw new Error(`${file} did not start`);
   const lines: string[] = [];
@@ -50,7 +52,13 @@ export function runProgram(
     child.kill('SIGTERM');
     await exitCode;
   });
-  return { pid: child.pid, lines, exitCode, kill: (signal) => child.kill(signal) };
+  return {
+    pid: child.pid,
+    lines,
+    exitCode,
+    kill: (signal) => child.kill(signal),
+    type: (line) => void child.stdin.write(`${line}\n`),
+  };
 }
 
 /**
