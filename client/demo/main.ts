@@ -1,7 +1,7 @@
 /**
  * Runs the demo. `npm run demo -- FILE` does what users do with the vault, from registration to an
- * audit proof that OpenSSL verifies. `npm run demo -- --verify DIR` verifies such a proof again, and
- * `npm run demo -- --mfa` sets MFA up.
+ * audit proof that OpenSSL verifies. `npm run demo -- --verify DIR` verifies such a proof again,
+ * and `npm run demo -- --mfa` sets MFA up.
  */
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';

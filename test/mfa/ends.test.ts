@@ -12,7 +12,7 @@ import { testStack } from '../support/vault/stack.ts';
 
 const direct = () => connectTo(testStack().identityProviderUrl);
 
-test('closing an account removes its user at the provider, once the provider is there', async (t) => {
+test('closing an account removes its user once the provider is there', async (t) => {
   const faulty = await startFaultyVault();
   t.teardown(() => faulty.stop());
   const { vault, provider, sql } = faulty;
@@ -38,7 +38,7 @@ test('closing an account removes its user at the provider, once the provider is 
   t.deepEqual(await sql('select 1 from mfa_pending'), []);
 });
 
-test('a user whose creation was not recorded is found again, and removed with the account', async (t) => {
+test('a user whose creation was not recorded is removed with the account', async (t) => {
   const faulty = await startFaultyVault();
   t.teardown(() => faulty.stop());
   const { vault, sql } = faulty;

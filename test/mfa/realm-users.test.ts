@@ -10,7 +10,7 @@ import { createSql } from '../support/vault/sql.ts';
 const denied = { status: 403, code: 'access_denied' };
 const wrong = { status: 401, code: 'invalid_credentials' };
 
-test('a user of the provider manages MFA there, and reauthenticates with the password', async (t) => {
+test('a user of the provider manages MFA and reauthenticates there', async (t) => {
   const { vault, user: find } = await startRealmVault(t);
   const user = await find();
   await assertDisabled(t, user);
@@ -75,7 +75,7 @@ test('without a client that checks passwords, users of the provider have no way'
   await user.enable();
 });
 
-test('users of a third issuer, and those whom the provider has removed, manage nothing', async (t) => {
+test('users of a third issuer, and users who were removed, manage nothing', async (t) => {
   const { vault, user: find } = await startRealmVault(t);
   const other = await find({ isOther: true });
   const gone = await find({ subject: randomUUID() });

@@ -10,7 +10,7 @@ import { createSql } from '../support/vault/sql.ts';
 import { testStack } from '../support/vault/stack.ts';
 import { startReadyVault } from '../support/vault/vault.ts';
 
-test('no secret of MFA is in a log, an error, a URL, or a dump of Postgres and Redis', async (t) => {
+test('no secret of MFA is in a log, an error, a URL, Postgres or Redis', async (t) => {
   const urls: string[] = [];
   const tokens = new Set<string>();
   const provider = await startFaultyProvider(testStack().identityProviderUrl);

@@ -60,7 +60,7 @@ for (const [name, break_] of faults) {
 
     if (name === 'stopped') await provider.open();
     await mend(leaver);
-    // What was sent and is late arrives, unless it was lost.
+    // Everything that was sent late has arrived by then.
     if (name === 'ten seconds slow') await mend(renewer);
 
     const { enabled } = (await starter.status()).body as { readonly enabled: boolean };
