@@ -5,7 +5,8 @@ import anyTest, { type TestFn } from 'ava';
 import { loadConfig } from '../../app/config/config.ts';
 import { loadSignerConfig } from '../../signer/config/config.ts';
 import { ConfigError } from '../../signer/protocol/process/config-error.ts';
-import { appCases, rightApp, type WrongSettings } from './wrong/app-cases.ts';
+import { appCases, rightApp } from './wrong/app-cases.ts';
+import type { WrongSettings } from './wrong/wrong-settings.ts';
 import { makeFiles, secret, type Files } from './wrong/files.ts';
 import { rightSigner, signerCases } from './wrong/signer-cases.ts';
 

@@ -39,7 +39,7 @@ export async function openLogin(issuer: string): Promise<KeycloakLogin> {
     scope: 'openid',
     state: 'any',
   });
-  let page = await read(await visit(`${issuer}/protocol/openid-connect/auth?${query}`));
+  let page = await read(await visit(`${issuer}/protocol/openid-connect/auth?${query.toString()}`));
 
   async function submit(form: Record<string, string>): Promise<Outcome> {
     const response = await visit(page.action, form);

@@ -77,8 +77,8 @@ export function openUsers({ file, users }: UsersOptions) {
       const added = credentials.filter((each) =>
         user.credentials.every((old) => old.id !== each.id),
       );
-      const labels = user.credentials.map(({ userLabel }) => userLabel);
-      if (added.some(({ userLabel }) => userLabel !== undefined && labels.includes(userLabel))) {
+      const labels = new Set(user.credentials.map(({ userLabel }) => userLabel));
+      if (added.some(({ userLabel }) => userLabel !== undefined && labels.has(userLabel))) {
         throw new Refusal(409, 'User exists with same username or email');
       }
       const replacesCodes = added.some(({ type }) => type === 'recovery-authn-codes');

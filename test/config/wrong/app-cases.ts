@@ -1,14 +1,7 @@
 import { productionSettings } from '../../support/vault/production.ts';
 import { secret, type Files } from './files.ts';
-
-/** A start with wrong settings. */
-export interface WrongSettings {
-  readonly what: string;
-  /** Changes of an environment that is right; an empty value counts as not set. */
-  readonly env: Readonly<Record<string, string>>;
-  /** All problems that are reported, in any order. */
-  readonly problems: readonly string[];
-}
+import { mfaCases } from './mfa-cases.ts';
+import type { WrongSettings } from './wrong-settings.ts';
 
 /** The settings of an app that starts. */
 export const rightApp = {
@@ -56,6 +49,7 @@ export function appCases(files: Files): readonly WrongSettings[] {
       env: { HTTP_PUBLIC_URL: `https://vault.example/?key=${secret}` },
       problems: ['HTTP_PUBLIC_URL: has a user, a query or a fragment; leave them out'],
     },
+    ...mfaCases,
     {
       what: 'the sender is missing',
       env: { MAIL_FROM: '' },

@@ -1,4 +1,4 @@
-import type { WrongSettings } from './app-cases.ts';
+import type { WrongSettings } from './wrong-settings.ts';
 import { secret, type Files } from './files.ts';
 
 /** Returns the settings of a signer that starts. */

@@ -10,7 +10,7 @@ import { secretSetting, setting, type ValuesOf } from '../../definition/setting.
 const BaseUrl = Url.refine((value) => {
   const url = URL.parse(value);
   return url === null || (url.search === '' && url.hash === '' && url.username === '');
-}, 'must have neither credentials nor a query nor a fragment');
+}, 'has credentials, a query or a fragment; leave them out');
 
 const secretsReread = 'at each new token';
 
@@ -73,7 +73,7 @@ export const mfaSettings = {
         .string()
         .min(1)
         .max(64)
-        .regex(/^[^:%]*$/, 'must contain neither a colon nor a percent sign')
+        .regex(/^[^:%]*$/, 'has a colon or a percent sign; leave it out')
         .default('Probatio'),
       {
         form: 'text of at most 64 characters without `:` and `%`',
@@ -146,7 +146,7 @@ function findMissingOf(
   users: readonly string[],
   variables: Variables,
 ): readonly string[] {
-  const [first = users[0]] = names.filter((name) => variables[name] !== undefined);
+  const first = names.find((name) => variables[name] !== undefined) ?? users[0];
   if (first === undefined) return [];
   return names
     .filter((name) => variables[name] === undefined)
