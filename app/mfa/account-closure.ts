@@ -14,7 +14,7 @@ interface MfaRemovalOptions {
 /** Promises that a closed account's user at the identity provider is removed, if it has one. */
 export async function forgetLater(tx: Tx, outbox: Outbox, userId: string): Promise<void> {
   const user = await findMfaUser(tx, userId);
-  if (user !== undefined) await outbox.add(tx, 'mfa.forget', { userId }, { userId });
+  if (user !== undefined) await outbox.add(tx, 'mfa.forget', { userId });
 }
 
 /**

@@ -119,27 +119,27 @@ export function createMfa(options: MfaOptions) {
     );
   }
 
-  /** Resolves with the subject of the caller, for whom a user is created if there is none. */
-  async function ensureUser({ known, lease, subject }: Change): Promise<void> {
-    if (subject !== undefined) return;
-    const { user } = lease;
-    const created = await lease.write((deadline) =>
-      known.provider.createUser(user.userId, deadline),
-    );
+  /** Creates the caller's user at the provider if there is none. Resolves with what it has. */
+  async function ensureUser({ known, lease, subject, factors }: Change): Promise<SecondFactors> {
+    if (subject !== undefined) return factors;
+    const { user, deadline } = lease;
+    const created = await lease.write(() => known.provider.createUser(user.userId, deadline));
     await db.asService(async (tx) => {
       await lease.confirm(tx);
       await setMfaUser(tx, user, { subject: created });
     });
+    // After a restore of the database, the user may exist with its second factors.
+    return (await readState(known, created, deadline)).factors;
   }
 
   async function start(
     changing: Change,
     { qr }: { readonly qr?: 'svg' | undefined },
   ): Promise<z.input<typeof MfaSetup>> {
-    const { known, lease, request, factors } = changing;
+    const { known, lease, request } = changing;
     await settle(changing);
-    if (factors.totps.length > 0) throw new AppError('mfa_already_enabled');
-    await ensureUser(changing);
+    const { totps } = await ensureUser(changing);
+    if (totps.length > 0) throw new AppError('mfa_already_enabled');
     const account = await known.findName(lease.deadline);
     const nonce = randomBytes(nonceBytes).toString('hex');
     const { userId } = request.caller;
@@ -180,9 +180,9 @@ export function createMfa(options: MfaOptions) {
    * request that could not tell so: the next code then writes it again, with new recovery codes.
    */
   async function loadPending(changing: Change): Promise<Pending> {
-    const { pending, factors } = changing;
+    const { pending, subject, factors } = changing;
     const isEnabled = factors.totps.length > 0;
-    if (pending === undefined) {
+    if (pending === undefined || subject === undefined) {
       throw new AppError(isEnabled ? 'mfa_already_enabled' : 'mfa_not_pending');
     }
     const isWritten = factors.totps.some(({ id }) => id === pending.credentialId);

@@ -7,7 +7,7 @@ const algorithm = 'SHA1';
 const window = 1;
 
 /** Milliseconds of one time step, in which the same code is valid. */
-export const stepMs = periodSeconds * 1000;
+const stepMs = periodSeconds * 1000;
 
 /** Names a secret in an authenticator app. */
 export interface CodeLabel {
@@ -19,20 +19,13 @@ export interface CodeLabel {
 
 /** Returns the secret, of 20 bytes, in Base32, as users type it. */
 export function toBase32(secret: Buffer): string {
-  return toSecret(secret).base32;
+  return withSecret(secret, ({ base32 }) => base32);
 }
 
 /** Returns the otpauth URI of a secret, which authenticator apps read from a QR code. */
-export function toUri(secret: Buffer, { issuer, account }: CodeLabel): string {
-  const totp = new TOTP({
-    issuer,
-    label: account,
-    algorithm,
-    digits,
-    period: periodSeconds,
-    secret: toSecret(secret),
-  });
-  return totp.toString();
+export function toUri(secret: Buffer, { issuer, account: label }: CodeLabel): string {
+  const options = { issuer, label, algorithm, digits, period: periodSeconds };
+  return withSecret(secret, (own) => new TOTP({ ...options, secret: own }).toString());
 }
 
 /**
@@ -41,18 +34,17 @@ export function toUri(secret: Buffer, { issuer, account }: CodeLabel): string {
  */
 export function findStep(secret: Buffer, code: string, now: Date): number | undefined {
   const timestamp = now.getTime();
-  const delta = TOTP.validate({
-    token: code,
-    secret: toSecret(secret),
-    algorithm,
-    digits,
-    period: periodSeconds,
-    timestamp,
-    window,
-  });
+  const options = { token: code, algorithm, digits, period: periodSeconds, timestamp, window };
+  const delta = withSecret(secret, (own) => TOTP.validate({ ...options, secret: own }));
   return delta === null ? undefined : Math.floor(timestamp / stepMs) + delta;
 }
 
-function toSecret(secret: Buffer): Secret {
-  return new Secret({ buffer: new Uint8Array(secret).buffer });
+/** Calls `use` with a copy of the secret in the form of the library, and zeroes the copy. */
+function withSecret<T>(secret: Buffer, use: (secret: Secret) => T): T {
+  const copy = new Uint8Array(secret);
+  try {
+    return use(new Secret({ buffer: copy.buffer }));
+  } finally {
+    copy.fill(0);
+  }
 }

@@ -59,6 +59,19 @@ test('a user whose creation was not recorded is removed with the account', async
   t.is(await direct().findName(subject, soon()), undefined);
 });
 
+test('after a restore of the database MFA is still enabled, and can be disabled', async (t) => {
+  const faulty = await startFaultyVault();
+  t.teardown(() => faulty.stop());
+  const { vault, sql } = faulty;
+  const user = await createMfaUser(vault);
+  await user.enable();
+  await sql('delete from mfa_users');
+  assertError(t, await user.init(), { status: 409, code: 'mfa_already_enabled' });
+  await assertEnabled(t, user);
+  t.deepEqual((await user.disable()).body, { enabled: false });
+  await user.enable();
+});
+
 test('a user whom an administrator removed at the provider begins anew', async (t) => {
   const faulty = await startFaultyVault();
   t.teardown(() => faulty.stop());
@@ -68,6 +81,11 @@ test('a user whom an administrator removed at the provider begins anew', async (
   const subject = await direct().findSubject(user.userId, soon());
   await direct().removeUser(subject ?? '', soon());
   assertError(t, await user.regenerate(), { status: 409, code: 'mfa_not_enabled' });
+  const secret = await user.begin();
+  const again = await direct().findSubject(user.userId, soon());
+  await direct().removeUser(again ?? '', soon());
+  const notPending = { status: 409, code: 'mfa_not_pending' };
+  assertError(t, await user.verify(codeOf(secret)), notPending);
   await user.enable();
   await assertEnabled(t, user);
 });

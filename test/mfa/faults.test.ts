@@ -6,7 +6,6 @@ import { startFaultyVault, timed, type FaultyVault } from '../support/mfa/faulty
 import { assertEnabled, codeOf, createMfaUser } from '../support/mfa/mfa-user.ts';
 
 const unavailable = { status: 503, code: 'identity_provider_unavailable' };
-const inTimeMs = 5_500;
 
 async function startFaulty(t: ExecutionContext): Promise<FaultyVault> {
   const faulty = await startFaultyVault();
@@ -37,9 +36,7 @@ test('after a write of unknown outcome no other write overtakes it', async (t) =
   breakWrites(provider, 'hang');
   assertError(t, await user.disable(), unavailable);
   provider.breakAs(() => undefined);
-  const [answer, ms] = await timed(user.disable());
-  assertError(t, answer, { status: 503, code: 'busy' });
-  t.true(ms < inTimeMs, `${ms} ms`);
+  assertError(t, await user.disable(), { status: 503, code: 'busy' });
   const [left] = await sql(
     'select extract(epoch from held_until - now())::float8 as seconds from mfa_users',
   );

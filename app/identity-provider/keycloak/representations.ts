@@ -94,7 +94,9 @@ function toOtpCredential(
   { id, label, secret }: NonNullable<NewFactors['totp']>,
   createdDate: number,
 ): object {
-  const value = new Secret({ buffer: new Uint8Array(secret).buffer }).base32;
+  const copy = new Uint8Array(secret);
+  const value = new Secret({ buffer: copy.buffer }).base32;
+  copy.fill(0);
   return {
     id,
     type: 'otp',
