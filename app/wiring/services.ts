@@ -4,6 +4,8 @@ import { createHeavyWork } from '../async/heavy-work.ts';
 import type { Config } from '../config/config.ts';
 import { createSharedAddressWatch } from '../http/requests/shared-address.ts';
 import { createJsonBodies } from '../http/bodies/json-body.ts';
+import { openKeycloak } from '../identity-provider/keycloak/open-keycloak.ts';
+import { createMfaServices } from '../mfa/mfa-services.ts';
 import { startMarkWriter } from '../restore/mark-writer.ts';
 import { createPlans } from '../plans/plans.ts';
 import { createOutbox, messageRow } from '../outbox/outbox.ts';
@@ -16,7 +18,6 @@ import { openBackends } from './backends.ts';
 import { startEncryption } from './encryption.ts';
 import { openMarks } from './marks.ts';
 import { startJobs } from './jobs.ts';
-import { createMfaServices, openIdentityProvider } from './mfa.ts';
 import { createOperation } from './operation.ts';
 import { createVault } from './vault.ts';
 import { startChangeFeeds } from '../sync/feed/feeds.ts';
@@ -51,10 +52,14 @@ export async function startServices(config: Config, log: Log) {
     ...records,
   });
   const { cipher } = encryption;
-  const identityProvider = openIdentityProvider(config.mfa, basis);
+  const identityProvider = openKeycloak(config.mfa.keycloak, basis);
   const common = { ...basis, ...records, ...encryption, outbox, identityProvider };
   const { stop: stopAccess, ...access } = startAccess(config, common);
-  const { forgetMfaUser, ...mfa } = createMfaServices(config, { ...common, ...access });
+  const { forgetMfaUser, ...mfa } = createMfaServices({
+    ...common,
+    ...access,
+    issuerLabel: config.mfa.issuerLabel,
+  });
   const changeFeeds = startChangeFeeds({ ...common, ...access });
   const heavyWork = createHeavyWork();
   const restAfter = createBusyRest();
