@@ -18,10 +18,7 @@ type MacHsm = Pick<Hsm, 'mac'>;
  * SignerRefused `not_permitted` for an unknown label, and for a generation of a label whose MAC
  * never changes; throws SignerUnavailable.
  */
-export async function computeMac(
-  hsm: MacHsm,
-  request: z.output<typeof MacRequest>,
-): Promise<Mac> {
+export async function computeMac(hsm: MacHsm, request: z.output<typeof MacRequest>): Promise<Mac> {
   if ('nonce' in request) return computeTotpSecret(hsm, request);
   const { label, generation } = request;
   if (label === encryptionLabel) return hsm.mac({ purpose: 'encryption', label, generation });
