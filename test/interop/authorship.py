@@ -106,7 +106,8 @@ def verify_author(
     if "author" not in entry["data"]:
         return None
     statement, signature, identity = parse_author(entry["data"]["author"])
-    stated_at, timestamp = (parse_instant(text) for text in (statement["statedAt"], entry["timestamp"]))
+    texts = (statement["statedAt"], entry["timestamp"])
+    stated_at, timestamp = (parse_instant(text) for text in texts)
     check_place(entry, statement)
     check_act(entry, statement)
     if abs(stated_at - timestamp) > TOLERANCE:
