@@ -11,7 +11,8 @@ import type { AccountNames } from '../identity/account-names.ts';
 const Digest = z.string().regex(/^[0-9a-f]{64}$/);
 /** An id as the vault writes it, in lower case. */
 const Id = z.uuid().lowercase();
-const Instant = z.iso.datetime({ precision: 3 });
+/** An instant as statements and entries have it, in UTC with milliseconds. */
+export const Instant = z.iso.datetime({ precision: 3 });
 
 /** The members of every statement. */
 const members = {

@@ -7,7 +7,7 @@ import { Key } from '../crypto/key.ts';
 import { fingerprintOf } from '../identity/identity.ts';
 import { isSignedBy } from '../identity/signature.ts';
 import { followIdentity, type Recorded } from './identity-chain.ts';
-import { Statement, statementText } from './statement.ts';
+import { Instant, Statement, statementText } from './statement.ts';
 
 /** Milliseconds between what the author's clock and the vault's may say. */
 const toleranceMs = 10 * 60_000;
@@ -15,13 +15,16 @@ const toleranceMs = 10 * 60_000;
 /** The members of an entry that a statement is compared with. */
 const Entry = z.object({
   issuer: z.string(),
-  timestamp: z.iso.datetime(),
+  timestamp: Instant,
   actor: z.object({ type: z.string(), id: z.string().nullable() }),
   action: z.string(),
   resource: z.object({ type: z.string(), id: z.string(), owner: z.string() }),
   data: z.record(z.string(), z.unknown()),
 });
 type Entry = z.output<typeof Entry>;
+
+/** An entry of which no more is known than whether it shows an author. */
+const Shown = z.object({ data: z.object({ author: z.unknown() }) });
 
 const Authored = z.strictObject({
   statement: z.unknown(),
@@ -76,9 +79,12 @@ export function verifyAuthor(
   { entryCanonical }: Recorded,
   { fingerprint: expected, identityChanges = [] }: AuthorOptions = {},
 ): AuthorVerdict {
-  const entry = parseEntry(entryCanonical);
-  if (entry?.data['author'] === undefined) return { standing: 'vault_word' };
-  const { statement, signature, sharingKey } = Authored.safeParse(entry.data['author']).data ?? {};
+  const parsed = parseJson(entryCanonical);
+  const shown = Shown.safeParse(parsed).data?.data.author;
+  if (shown === undefined) return { standing: 'vault_word' };
+  const entry = Entry.safeParse(parsed).data;
+  if (entry === undefined) return invalid('statement_malformed');
+  const { statement, signature, sharingKey } = Authored.safeParse(shown).data ?? {};
   const stated = Statement.safeParse(statement).data;
   if (stated === undefined || signature === undefined || sharingKey === undefined) {
     return invalid('statement_malformed');
@@ -98,9 +104,9 @@ function invalid(reason: AuthorDefect): AuthorVerdict {
   return { standing: 'invalid', reason };
 }
 
-function parseEntry(text: string): Entry | undefined {
+function parseJson(text: string): unknown {
   try {
-    return Entry.safeParse(JSON.parse(text)).data;
+    return JSON.parse(text);
   } catch {
     return undefined;
   }

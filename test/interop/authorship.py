@@ -106,11 +106,10 @@ def verify_author(
     if "author" not in entry["data"]:
         return None
     statement, signature, identity = parse_author(entry["data"]["author"])
+    texts = (statement["statedAt"], entry["timestamp"])
+    stated_at, timestamp = (parse_instant(text) for text in texts)
     check_place(entry, statement)
     check_act(entry, statement)
-    stated_at, timestamp = (
-        datetime.fromisoformat(text) for text in (statement["statedAt"], entry["timestamp"])
-    )
     if abs(stated_at - timestamp) > TOLERANCE:
         raise StatementError("statement_misdated")
     if not is_signed(identity.signing_key, LABEL, rfc8785.dumps(statement), signature):
@@ -118,6 +117,13 @@ def verify_author(
     if expected is not None and identity.fingerprint not in follow(expected, changes):
         raise StatementError("other_author")
     return identity
+
+
+def parse_instant(text: str) -> datetime:
+    try:
+        return datetime.fromisoformat(text)
+    except ValueError as error:
+        raise StatementError("statement_malformed") from error
 
 
 def parse_author(author: Any) -> tuple[dict[str, Any], bytes, PublicIdentity]:
@@ -148,9 +154,8 @@ def check_form(statement: dict[str, Any]) -> None:
         raise ValueError("unknown version of a statement")
     if statement.get("sharedVersion") is not None and not is_count(statement["sharedVersion"]):
         raise ValueError("sharedVersion is no version")
-    # Raises for a text that has no UTF-8 form, and for a day that no month has.
+    # Raises for a text that has no UTF-8 form.
     statement["issuer"].encode()
-    datetime.fromisoformat(statement["statedAt"])
     for name, form in FORMS.items():
         is_null = name == "contentCommitment" and statement[name] is None
         if name in statement and not is_null and not re.fullmatch(form, statement[name]):

@@ -1,4 +1,4 @@
-"""Checks what this client believes of the reports of a user's devices."""
+"""Checks what this client believes of the reports of a user's devices, and of lists of rekeys."""
 
 import unittest
 from collections.abc import Iterator, Mapping
@@ -6,10 +6,13 @@ from typing import Any
 
 from cryptography.exceptions import InvalidSignature, InvalidTag
 
-from identity import Identity, create_identity
-from memory import EMPTY, Read, newest_states, read_reports
+from identity import Identity, Names, create_identity, wrap_identity
+from memory import EMPTY, Read, newest_states, read_list, read_reports, write_list
+from objects import read_statements
+from rekey import Keyring
 from report import LIST, hash_report, seal_report
 from session import MasterKeys
+from sync_statement import create_object, hash_leaf, seal_statement
 
 KEYS = MasterKeys(bytes(32), 2)
 LAPTOP, PHONE = "6f1c9d0e-3b7a-4c52-9a8e-d4f0b1e2c3a5", "0d9b1c7e-5a1f-4d8b-8c3e-2f6a7b8c9d0e"
@@ -23,6 +26,12 @@ class Shown:
 
     def __init__(self, items: list[Item]) -> None:
         self._items = items
+
+    def get(self, path: str) -> Any:
+        return wrap_identity(KEYS.present, Names("https://vault.example", LAPTOP), OWN)
+
+    def post(self, path: str, body: Item) -> None:
+        self._items.append(body)
 
     def get_pages(
         self, path: str, limit: int = 100, filters: Mapping[str, str] = {}
@@ -126,6 +135,72 @@ class States(unittest.TestCase):
     def test_what_a_revoked_device_told_counts_for_nothing(self) -> None:
         newest = self.newest(version(9), version(2), devices={LAPTOP: "revoked"})
         self.assertEqual(newest, version(2))
+
+
+class Lists(unittest.TestCase):
+    listed = {
+        "documents": {f"document {number}": version(number) for number in range(1, 80)},
+        "objects": {f"object {number}": {"statements": {}} for number in range(1, 80)},
+    }
+
+    def write(self, listed: dict[str, Any]) -> tuple[list[Item], MasterKeys]:
+        items: list[Item] = []
+        vault: Any = Shown(items)
+        end = write_list(vault, KEYS.present, KEYS.generation, OWN, listed)
+        return items, KEYS._replace(keyring=Keyring([], [], {}, end))
+
+    def test_a_list_of_several_records_is_read_as_it_was_written(self) -> None:
+        for listed, count in ((self.listed, 4), ({"documents": {}, "objects": {}}, 1)):
+            items, keys = self.write(listed)
+            self.assertEqual(len(items), count)
+            vault: Any = Shown(items)
+            self.assertEqual(read_list(vault, keys), listed)
+
+    def test_a_record_that_is_missing_is_noticed(self) -> None:
+        items, keys = self.write(self.listed)
+        for place in range(len(items)):
+            vault: Any = Shown(items[:place] + items[place + 1 :])
+            with self.assertRaises(ValueError):
+                read_list(vault, keys)
+
+
+class Objects(unittest.TestCase):
+    earlier = bytes([1] * 32)
+    keys = KEYS._replace(keyring=Keyring([earlier], [], {}))
+
+    def shown(self, version: int, data: dict[str, Any]) -> dict[str, Any]:
+        return {"objectId": DOCUMENT, "version": version, "data": data}
+
+    def made_by(self, master_key: bytes) -> dict[str, Any]:
+        return self.shown(1, create_object(master_key, DOCUMENT, LAPTOP, {"title": "Bern"}))
+
+    def test_what_an_earlier_master_key_made_must_be_listed(self) -> None:
+        shown = self.made_by(self.earlier)
+        with self.assertRaises(ValueError):
+            read_statements(self.keys, shown, {})
+        states = read_statements(MasterKeys(self.earlier), shown, {})
+        self.assertEqual(read_statements(self.keys, shown, states), states)
+        with self.assertRaises(ValueError):
+            read_statements(self.keys, shown, {**states, PHONE: [1, "another"]})
+
+    def test_what_no_master_key_opens_is_refused(self) -> None:
+        with self.assertRaises(ValueError):
+            read_statements(self.keys, self.made_by(bytes([2] * 32)), {})
+
+    def test_what_a_present_statement_saw_is_vouched_for(self) -> None:
+        data = self.made_by(self.earlier)["data"]
+        hash_ = hash_leaf(data["$devices"][LAPTOP]["1"])
+        statement = {"count": 1, "base": 1, "saw": {LAPTOP: [1, hash_]}, "wrote": {}}
+        for master_key, is_vouched in ((KEYS.present, True), (self.earlier, False)):
+            of_phone = seal_statement(master_key, DOCUMENT, PHONE, statement)
+            shown = self.shown(2, {**data, "$devices": {**data["$devices"], **of_phone}})
+            if is_vouched:
+                states = read_statements(self.keys, shown, {})
+                self.assertEqual(states[LAPTOP], [1, hash_])
+                self.assertEqual(set(states), {LAPTOP, PHONE})
+                continue
+            with self.assertRaises(ValueError):
+                read_statements(self.keys, shown, {})
 
 
 if __name__ == "__main__":

@@ -1,10 +1,9 @@
-"""Stores files as sealed documents, adds versions, and reads documents."""
+"""Stores files as sealed documents, adds versions, changes metadata, and reads documents."""
 
 import os
 import uuid
-from base64 import b64encode
 from collections.abc import Iterable
-from hashlib import sha3_256, sha256
+from hashlib import sha3_256
 from typing import Any, NamedTuple
 
 from cryptography.hazmat.primitives.keywrap import InvalidUnwrap
@@ -13,7 +12,7 @@ import strict_base64
 from audit_proof import AuditProof, verify_proof
 from authorship import StatedVersion, state, verify_author
 from content import content_commitment, create_content
-from encrypted_file import SEGMENT_BYTES, create_header, decrypt_file, encrypt_file
+from encrypted_file import create_header, decrypt_file, encrypt_file
 from document_key import Version, file_key, wrap_earlier_key
 from identity import load_identity, read_names
 from keywords import keyword_hashes, normalize_keywords
@@ -27,10 +26,8 @@ from metadata import (
     metadata_hash,
 )
 from session import MasterKeys
+from uploads import upload
 from vault_http import VaultHttp
-
-PART_BYTES = 16 * 1024 * 1024
-MEDIA_TYPE = "application/octet-stream"
 
 
 class Document(NamedTuple):
@@ -129,7 +126,7 @@ def add_version(http: VaultHttp, keys: MasterKeys, document_id: str, plaintext: 
     names = ("name", "mediaType", "keywords")
     described = {name: present.metadata[name] for name in names}
     document_key, generation = present.document_key, present.place.key_generation
-    if generation < keys.generation:
+    if generation != keys.generation:
         document_key, generation = os.urandom(32), keys.generation
         earlier = wrap_earlier_key(document_key, document_id, present.document_key)
         described["earlierKey"] = strict_base64.encode(earlier)
@@ -145,34 +142,28 @@ def add_version(http: VaultHttp, keys: MasterKeys, document_id: str, plaintext: 
     return read_document(http, keys, document_id)
 
 
-def upload(http: VaultHttp, encrypted: bytes) -> str:
-    """Uploads a file and returns its key. Raises VaultError and never resumes, since the next try
-    encrypts with new keys."""
-    part_bytes = choose_part_bytes(len(encrypted), http.get("/v1/uploads/config")["maxParts"])
-    parts = [
-        encrypted[start : start + part_bytes] for start in range(0, len(encrypted), part_bytes)
-    ]
-    opened = http.post(
-        "/v1/uploads",
-        {
-            "fileName": f"{uuid.uuid4()}.bin",
-            "fileSize": len(encrypted),
-            "mimeType": MEDIA_TYPE,
-            "totalParts": len(parts),
-        },
-    )
-    path = f"/v1/uploads/{opened['sessionId']}"
-    for number, part in enumerate(parts, start=1):
-        digest = b64encode(sha256(part).digest()).decode()
-        http.put_bytes(f"{path}/parts/{number}", part, {"Content-Digest": f"sha-256=:{digest}:"})
-    file_key: str = http.post(f"{path}/complete")["fileKey"]
-    return file_key
-
-
-def choose_part_bytes(size: int, max_parts: int) -> int:
-    """Returns a multiple of the segment size: 16 MiB, or more if there would be too many parts."""
-    needed = -(-size // max_parts)
-    return max(PART_BYTES, -(-needed // SEGMENT_BYTES) * SEGMENT_BYTES)
+def change_metadata(
+    http: VaultHttp,
+    keys: MasterKeys,
+    document_id: str,
+    name: str | None = None,
+    keywords: list[str] | None = None,
+) -> Document:
+    """Changes the metadata of the present version, which must not be sealed. Raises VaultError."""
+    present = read_document(http, keys, document_id)
+    metadata = present.metadata.copy()
+    if name is not None:
+        metadata["name"] = name
+    if keywords is not None:
+        metadata["keywords"] = normalize_keywords(keywords)
+    place = present.place._replace(change=present.place.change + 1)
+    encrypted = encrypt_metadata(keys.present, present.document_key, place, metadata)
+    body = {
+        "encryptedMetadata": encrypted,
+        "keywordDeterministic": keyword_hashes(keys.present, metadata["keywords"]),
+    }
+    http.put(f"/v1/documents/{document_id}/metadata", body, {"If-Match": present.etag})
+    return read_document(http, keys, document_id)
 
 
 def certify(
@@ -224,7 +215,7 @@ def read_document(http: VaultHttp, keys: MasterKeys, document_id: str) -> Docume
         raise ValueError("the metadata belongs to another file")
     document = Document(document_id, shown["status"], etag, shown["encryptedMetadata"], *opened)
     if not is_present:
-        listed = read_list(http, keys).get(document_id)
+        listed = read_list(http, keys)["documents"].get(document_id)
         if listed != state_of(document):
             raise ValueError("the document is not in the list of the rekey")
     return document
@@ -263,13 +254,16 @@ def read_versions(http: VaultHttp, keys: MasterKeys, document_id: str) -> list[D
 def open_metadata(
     keys: MasterKeys, document_id: str, encrypted_metadata: str
 ) -> tuple[OpenMetadata, bool]:
-    """Opens metadata with the first master key that fits. Returns whether it is the present one."""
+    """Opens metadata with the first master key that fits. Returns whether it is the present one. An
+    earlier one does not vouch for the generation of the document key."""
     for master_key in keys.all:
         try:
             opened = decrypt_metadata(master_key, document_id, encrypted_metadata)
         except InvalidUnwrap:
             continue
-        return opened, master_key == keys.present
+        if master_key == keys.present:
+            return opened, True
+        return opened._replace(place=opened.place._replace(key_generation=0)), False
     raise ValueError("no master key opens the metadata")
 
 

@@ -7,20 +7,29 @@ import { z } from 'zod';
 import { openAccount } from '../../client/demo/steps/account.ts';
 import { commitmentOf } from '../../client/content/commitment.ts';
 import { readCommitment, verifyOriginal } from '../../client/disclosure/verify-original.ts';
+import { changeMetadata, type MetadataChange } from '../../client/documents/change-metadata.ts';
 import { decryptMetadata } from '../../client/documents/metadata.ts';
-import { openDocument } from '../../client/documents/open-document.ts';
+import { openDocument, openVersion } from '../../client/documents/open-document.ts';
+import { searchDocuments } from '../../client/documents/search-documents.ts';
 import { deriveFileKey } from '../../client/keys/document-key.ts';
 import { blobSource } from '../../client/files/byte-source.ts';
 import { decryptStream } from '../../client/files/decryption.ts';
 import { AuditProof } from '../../client/proofs/proof-format.ts';
 import { verifyProof } from '../../client/proofs/verify-proof.ts';
-import { collect } from '../support/client/collect.ts';
+import { collect, gather } from '../support/client/collect.ts';
 import { connect, createUser } from '../support/client/user.ts';
 import { temporaryDirectory } from '../support/processes/processes.ts';
 import { untilMail } from '../support/accounts/mailbox.ts';
 import { startReadyVault } from '../support/vault/vault.ts';
 import { startLyingVault } from './lying-vault.ts';
-import { askClient, readAuditKeyId, runClient } from './python-client.ts';
+import {
+  askClient,
+  keepFile,
+  readAuditKeyId,
+  rekeyByTypeScript,
+  runClient,
+  type Options,
+} from './python-client.ts';
 import { readStoredFile } from './stored-file.ts';
 
 const vault = await startReadyVault();
@@ -200,4 +209,66 @@ test('the Python client refuses a proof under an untrusted key', async (t) => {
   });
   t.is(code, 1);
   t.regex(errors, /the key is not the trusted one/);
+});
+
+const Versions = z.array(z.object({ version: z.int(), metadata: z.object({ name: z.string() }) }));
+const Stored = z.object({ documentId: z.uuid() });
+const Changed = z.object({
+  change: z.int(),
+  metadata: z.object({ name: z.string(), keywords: z.array(z.string()) }),
+});
+
+test('both clients read metadata that the other one changed, also after a rekey', async (t) => {
+  const account = await createUser(vault);
+  const user = account.credentials;
+  const file = await keepFile(t, 'the first version');
+  const stored = { file, 'media-type': 'text/plain', keyword: 'Vertrag' };
+  const { documentId: id } = await askClient(t, Stored, vault, user, 'store', stored);
+  const changeByPython = (options: Options) =>
+    askClient(t, Changed, vault, user, 'change-metadata', { document: id, ...options });
+  const own = { ...account, keys: await account.session.envelopes.openMasterKeys() };
+  const open = () => openDocument(own.session, { id, ...own.keys });
+  const change = (changed: Partial<MetadataChange>) =>
+    changeMetadata(own.session, { id, ...own.keys, ...changed });
+  const find = (keyword: string) =>
+    gather(searchDocuments(own.session, { ...own.keys, all: [keyword] }));
+
+  await changeByPython({ name: 'renamed by Python', keyword: ['Nüsse', 'Birnen'] });
+  const first = await open();
+  t.like(first.metadata, { name: 'renamed by Python', keywords: ['birnen', 'nüsse'] });
+  t.deepEqual(first.place, { ...first.place, version: 1, change: 1, keyGeneration: 1 });
+  t.deepEqual([(await find('NÜSSE')).length, (await find('Vertrag')).length], [1, 0]);
+  await change({ keywords: ['Äpfel'] });
+  const second = await changeByPython({ name: 'again' });
+  t.is(second.change, 3);
+  t.deepEqual(second.metadata.keywords, ['äpfel']);
+  t.is((await find('äpfel'))[0]?.metadata.name, 'again');
+
+  await rekeyByTypeScript(own.session, user);
+  own.keys = await own.session.envelopes.openMasterKeys();
+  await changeByPython({ name: 'under the next master key' });
+  t.like((await open()).place, { version: 1, change: 4, keyGeneration: 0 });
+  t.is((await find('äpfel')).length, 1);
+
+  const next = await keepFile(t, 'the second version');
+  await askClient(t, z.unknown(), vault, user, 'add-version', { document: id, file: next });
+  await changeByPython({ name: 'under the next document key' });
+  const third = await open();
+  t.like(third.place, { version: 2, change: 1, keyGeneration: 2 });
+  t.notDeepEqual(third.documentKey, first.documentKey);
+  const before = await openVersion(own.session, { id, ...own.keys, version: 1 });
+  t.is(before.metadata.name, 'under the next master key');
+  await change({ name: 'by TypeScript' });
+  t.is((await changeByPython({ keyword: 'Quitten' })).metadata.name, 'by TypeScript');
+  const fourth = await open();
+  t.like(fourth.place, { version: 2, change: 3, keyGeneration: 2 });
+  await openVersion(own.session, { id, ...own.keys, version: 1 });
+  const versions = await askClient(t, Versions, vault, user, 'versions', { document: id });
+  t.deepEqual(
+    versions.map(({ version, metadata }) => [version, metadata.name]),
+    [
+      [2, 'by TypeScript'],
+      [1, 'under the next master key'],
+    ],
+  );
 });

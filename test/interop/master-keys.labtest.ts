@@ -1,7 +1,5 @@
-import { join } from 'node:path';
-import test, { type ExecutionContext } from 'ava';
+import test from 'ava';
 import { z } from 'zod';
-import type { Credentials } from '../../client/accounts/accounts.ts';
 import { verifyAuthor } from '../../client/authorship/verify-author.ts';
 import { addVersion } from '../../client/documents/add-version.ts';
 import { openDocument } from '../../client/documents/open-document.ts';
@@ -14,21 +12,25 @@ import { collect } from '../support/client/collect.ts';
 import { pathOf } from '../support/client/recording-fetch.ts';
 import { sourceOf, storeBytes, toolsOf } from '../support/client/stored.ts';
 import { connect, createUser } from '../support/client/user.ts';
-import { temporaryDirectory } from '../support/processes/processes.ts';
 import { startReadyVault } from '../support/vault/vault.ts';
 import {
+  addPythonDevice,
   askClient,
   checkAuthor,
   createPythonUser,
   keepFile,
+  makeWords,
   proofsOf,
+  recoverByPython,
+  rekeyByPython,
+  rekeyByTypeScript,
   sealText,
+  setWordsByPython,
 } from './python-client.ts';
 
 const vault = await startReadyVault();
 test.after.always(() => vault.stop());
 
-const Registered = z.object({ deviceId: z.uuid() });
 const Opened = z.object({ same: z.boolean(), generation: z.int() });
 const Shown = z.object({ fingerprint: z.string() });
 const Documents = z.object({ documents: z.array(z.object({ id: z.uuid() })) });
@@ -39,27 +41,6 @@ const Told = z.object({
   writers: z.record(z.string(), z.int()),
   documents: z.record(z.string(), State),
 });
-
-/** Adds a device of the Python client. Resolves with its id, and the file that keeps its key. */
-async function addPythonDevice(t: ExecutionContext, user: Credentials) {
-  const device = join(await temporaryDirectory(t), 'device.json');
-  const { deviceId } = await askClient(t, Registered, vault, user, 'add-device', { device });
-  return { device, deviceId };
-}
-
-/** Makes a new master key by the Python client. Resolves with the new credentials too. */
-async function rekeyByPython(t: ExecutionContext, { email, password }: Credentials) {
-  const secrets = { password: `new ${password}`, words: createRecoveryWords() };
-  const file = await keepFile(t, JSON.stringify(secrets));
-  const user = { email, password };
-  const { fingerprint } = await askClient(t, Shown, vault, user, 'rekey', { secrets: file });
-  return { ...secrets, fingerprint, user: { email, password: secrets.password } };
-}
-
-async function rekeyByTypeScript(session: VaultSession, { password }: Credentials): Promise<void> {
-  const draft = await session.draftRekey({ password, keepPassword: true });
-  await draft.confirm(draft.words);
-}
 
 /** Opens the newest version of a document by the TypeScript client. */
 async function readText(session: VaultSession, id: string): Promise<string> {
@@ -80,7 +61,7 @@ test('the Python client opens what a rekey of the TypeScript client leaves', asy
   const { session, credentials } = account;
   const before = await session.enableSharing();
   const { document } = await storeBytes(account, 10);
-  const python = await addPythonDevice(t, credentials);
+  const python = await addPythonDevice(t, vault, credentials);
   const stranger = await createPythonUser(t, vault);
   const { documentId } = await sealText(t, vault, stranger.user, 'shared before');
   await askClient(t, z.unknown(), vault, stranger.user, 'share', {
@@ -130,7 +111,7 @@ test('the TypeScript client opens what a rekey of the Python client leaves', asy
   const device = createDeviceKey();
   const earlier = await connect(vault).login(python.user);
   await earlier.devices.add({ ...device, name: 'Laptop', platform: 'Firefox' });
-  const { user, words, fingerprint } = await rekeyByPython(t, python.user);
+  const { user, words, fingerprint } = await rekeyByPython(t, vault, python.user);
 
   const { deviceId } = device;
   const session = await connect(vault).login({ ...user, deviceId });
@@ -150,7 +131,7 @@ test('the TypeScript client opens what a rekey of the Python client leaves', asy
 
 test('each client follows an author through rekeys of both', async (t) => {
   const python = await createPythonUser(t, vault);
-  const { user } = await rekeyByPython(t, python.user);
+  const { user } = await rekeyByPython(t, vault, python.user);
   const session = await connect(vault).login(user);
   await rekeyByTypeScript(session, user);
   const { proof } = await sealText(t, vault, user, 'under the third identity');
@@ -184,7 +165,7 @@ test('the Python client reads what a device of the TypeScript client tells', asy
   t.deepEqual(told.writers, { [device.deviceId]: 1 });
   t.like(told.documents[document.id], { version: 2, change: 0 });
 
-  const python = await addPythonDevice(t, credentials);
+  const python = await addPythonDevice(t, vault, credentials);
   const options = { device: python.device, document: document.id };
   for (const number of [1, 2]) {
     const answer = await askClient(
@@ -207,7 +188,7 @@ test('the TypeScript client believes what a device of the Python client tells', 
   const { document } = await storeBytes(account, 10);
   const { id } = document;
   await addText(session, id, 'the second version');
-  const python = await addPythonDevice(t, credentials);
+  const python = await addPythonDevice(t, vault, credentials);
   await askClient(t, z.unknown(), vault, credentials, 'tell', {
     device: python.device,
     document: id,
@@ -222,4 +203,55 @@ test('the TypeScript client believes what a device of the Python client tells', 
   const error = await t.throwsAsync(readText(other, id), { instanceOf: RolledBackError });
   t.is(error?.toldBy, python.deviceId);
   t.is(await readText(await connect(vault).login(credentials), id), 'the second version');
+});
+
+test('the Python client recovers an account by words of TypeScript, and rekeys it', async (t) => {
+  const account = await createUser(vault);
+  const { session, credentials, masterKey } = account;
+  const { email, password } = credentials;
+  const { id } = (await storeBytes(account, 10)).document;
+  await addText(session, id, 'before the recovery');
+  const draft = session.recovery.draft();
+  await draft.confirm({ words: draft.words, password });
+
+  const user = { email, password: 'set by the words' };
+  const guess = recoverByPython(t, vault, user, createRecoveryWords());
+  await t.throwsAsync(guess, { message: /401 invalid_proof/ });
+  await recoverByPython(t, vault, user, ` ${draft.words.toUpperCase().replaceAll(' ', '\t')}`);
+  const recovered = await connect(vault).login(user);
+  t.deepEqual(await recovered.envelopes.openMasterKey(), masterKey);
+  t.is(await readText(recovered, id), 'before the recovery');
+  t.true(await recovered.recovery.check(draft.words));
+
+  const { user: renewed, words } = await rekeyByPython(t, vault, user);
+  const rekeyed = await connect(vault).login(renewed);
+  const keys = await rekeyed.envelopes.openMasterKeys();
+  t.deepEqual(keys.earlierKeys, [masterKey]);
+  t.is(await readText(rekeyed, id), 'before the recovery');
+  t.false(await rekeyed.recovery.check(draft.words));
+  await recoverByPython(t, vault, { ...user, password: 'set again' }, words);
+  const again = await connect(vault).login({ ...user, password: 'set again' });
+  t.deepEqual(await again.envelopes.openMasterKeys(), keys);
+  t.is(await readText(again, id), 'before the recovery');
+});
+
+test('the TypeScript client recovers an account by words that Python made', async (t) => {
+  const python = await createPythonUser(t, vault);
+  const { email } = python.user;
+  const { documentId } = await sealText(t, vault, python.user, 'before the recovery');
+  const first = await makeWords(t, vault, python.user);
+  await setWordsByPython(t, vault, python.user, first);
+  const words = await makeWords(t, vault, python.user);
+  await setWordsByPython(t, vault, python.user, words);
+  const client = connect(vault);
+  const outdated = client.recover({ email, words: first, newPassword: 'set by the words' });
+  await t.throwsAsync(outdated, { code: 'invalid_proof' });
+  const session = await client.recover({ email, words, newPassword: 'set by the words' });
+  t.is(await readText(session, documentId), 'before the recovery');
+
+  const user = { email, password: 'set by the words' };
+  const { words: next } = await rekeyByPython(t, vault, user);
+  const recovered = await client.recover({ email, words: next, newPassword: 'set again' });
+  t.is(await readText(recovered, documentId), 'before the recovery');
+  t.is((await recovered.envelopes.openMasterKeys()).earlierKeys?.length, 1);
 });

@@ -22,8 +22,14 @@ EMPTY: dict[str, Any] = {
     "account": {},
 }
 
+# Objects that a dozen devices wrote leave enough room in a record of 128 KiB.
+RECORD_STATES = 50
+
 # Where a document stands in its history, as reports have it.
 State = dict[str, Any]
+
+# States of documents and of synchronised objects, under the names that reports have for both.
+Listed = dict[str, dict[str, State]]
 
 
 class Read(NamedTuple):
@@ -154,31 +160,38 @@ def write_report(
 
 
 def write_list(
-    http: VaultHttp, master_key: bytes, generation: int, identity: Identity, states: dict[str, Any]
+    http: VaultHttp, master_key: bytes, generation: int, identity: Identity, listed: Listed
 ) -> ListEnd:
-    """Writes the list of what is there, before a rekey takes effect: the states of documents. This
-    client writes no synchronised objects."""
-    writer, number = str(uuid.uuid4()), 1
-    report = {**EMPTY, "documents": states, "previous": None, "isStart": True, "read": {}}
-    record = seal_report(
-        master_key, generation, identity.signing_seed, writer, number, report, kind=LIST
-    )
-    http.post(RECORDS, {"writer": writer, "number": number, "record": record})
-    return ListEnd(writer, number, hash_report(record))
+    """Writes the list of what is there, before a rekey takes effect. Each record is small enough for
+    the vault."""
+    writer, number, before = str(uuid.uuid4()), 0, None
+    states = [(kind, name, state) for kind in listed for name, state in listed[kind].items()]
+    for start in range(0, max(len(states), 1), RECORD_STATES):
+        report = {**EMPTY, "previous": before, "isStart": before is None, "read": {}}
+        report |= {"documents": {}, "objects": {}}
+        for kind, name, state in states[start : start + RECORD_STATES]:
+            report[kind][name] = state
+        number += 1
+        record = seal_report(
+            master_key, generation, identity.signing_seed, writer, number, report, kind=LIST
+        )
+        http.post(RECORDS, {"writer": writer, "number": number, "record": record})
+        before = hash_report(record)
+    return ListEnd(writer, number, before)
 
 
-def read_list(http: VaultHttp, keys: MasterKeys) -> dict[str, Any]:
-    """Returns the states of documents in the list of the last rekey. Raises ValueError unless its last
-    record is the one that the keyring names."""
+def read_list(http: VaultHttp, keys: MasterKeys) -> Listed:
+    """Returns the list of the last rekey. Raises ValueError unless its last record is the one that
+    the keyring names."""
+    listed: Listed = {"documents": {}, "objects": {}}
     end = keys.keyring.list_end
     if end is None:
-        return {}
+        return listed
     identity = load_identity(http, keys.present)
     read = read_records(http, keys, identity, LIST).get(end.writer)
     if read is None or (read.number, read.hash) != (end.number, end.hash):
         raise ValueError("the vault does not show the list of the rekey")
-    return {
-        document_id: state
-        for report in read.reports
-        for document_id, state in report["documents"].items()
-    }
+    for report in read.reports:
+        for kind, states in listed.items():
+            states.update(report.get(kind, {}))
+    return listed

@@ -6,15 +6,15 @@ from typing import Any
 from cryptography.exceptions import InvalidTag
 from cryptography.hazmat.primitives.asymmetric.x25519 import X25519PrivateKey
 
-import recovery_words
 import strict_base64
+from credentials import CREDENTIALS, make_credential, password_body, words_body
 from documents import read_documents, state_of
 from identity import create_identity, load_identity, read_names, wrap_identity
-from key_wrap import wrap_master_key
-from memory import write_list
-from passwords import AUTH_LABEL, ENVELOPE_LABEL, password_key
+from memory import read_list, write_list
+from objects import list_objects
+from passwords import PASSWORD
 from rekey import Keyring, KeyringHeader, open_device_info, seal_device_envelope, seal_keyring
-from session import MasterKeys, Session, make_verifier, reauthenticate, wire_number
+from session import MasterKeys, Session, reauthenticate
 from vault_http import VaultHttp
 
 DEVICES = "/v1/crypto/keys/devices"
@@ -31,30 +31,16 @@ def change_master_key(
     proof = reauthenticate(session, email, password)
     before, names = load_identity(http, keys.present), read_names(http)
     public_keys = read_public_keys(http, keys)
-    states = {document.id: state_of(document) for document in read_documents(http, keys, 100)}
+    listed = list_all(session, keys)
     master_key, generation, identity = os.urandom(32), keys.generation + 1, create_identity()
-    list_end = write_list(http, master_key, generation, identity, states)
+    list_end = write_list(http, master_key, generation, identity, listed)
     rekey_key = X25519PrivateKey.generate()
     keyring = Keyring(keys.all, [before, *keys.earlier_identities], public_keys, list_end)
     header = KeyringHeader(generation, rekey_key.public_key().public_bytes_raw())
-    salt, verifier, envelope = make_credential(
-        new_password, (AUTH_LABEL, ENVELOPE_LABEL), master_key, generation
-    )
-    recovery_salt, recovery_verifier, recovery_envelope = make_credential(
-        recovery_words.normalize_words(words),
-        (recovery_words.AUTH_LABEL, recovery_words.ENVELOPE_LABEL),
-        master_key,
-        generation,
-    )
+    credential = make_credential(new_password, PASSWORD, master_key, generation)
     body: dict[str, Any] = {
-        "salt": salt,
-        "verifier": verifier,
-        "masterEnvelope": envelope,
-        "recovery": {
-            "encryptedEnvelope": recovery_envelope,
-            "recoverySalt": recovery_salt,
-            "recoveryVerifier": recovery_verifier,
-        },
+        **password_body(credential),
+        "recovery": words_body(words, master_key, generation),
         "devices": [
             {
                 "deviceId": device_id,
@@ -67,19 +53,22 @@ def change_master_key(
         "keyring": seal_keyring(master_key, header, keyring),
         "identity": wrap_identity(master_key, names, identity, before),
     }
-    http.put("/v1/auth/credentials", body, proof)
+    http.put(CREDENTIALS, body, proof)
     return identity.public.fingerprint
 
 
-def make_credential(
-    secret: str, labels: tuple[str, str], master_key: bytes, generation: int
-) -> tuple[str, str, str]:
-    """Returns a new salt, the verifier, and the envelope of a master key under a secret."""
-    salt, (auth_label, envelope_label) = os.urandom(32), labels
-    verifier = wire_number(make_verifier(secret, salt, auth_label))
-    wrapping_key = password_key(secret, salt, envelope_label)
-    envelope = wrap_master_key(wrapping_key, master_key, generation)
-    return salt.hex(), verifier, strict_base64.encode(envelope)
+def list_all(session: Session, keys: MasterKeys) -> dict[str, Any]:
+    """Returns the states of documents and, in a session that is bound to a device, of synchronised
+    objects: no other session may read them."""
+    documents = read_documents(session.http, keys, 100)
+    objects = {}
+    if session.device_id is not None:
+        before = read_list(session.http, keys)["objects"]
+        objects = list_objects(session.http, keys, session.device_id, before)
+    return {
+        "documents": {document.id: state_of(document) for document in documents},
+        "objects": objects,
+    }
 
 
 def read_public_keys(http: VaultHttp, keys: MasterKeys) -> dict[str, bytes]:

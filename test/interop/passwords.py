@@ -2,11 +2,23 @@
 
 import unicodedata
 from hashlib import sha3_256
+from typing import NamedTuple
 
 from argon2.low_level import Type, hash_secret_raw
 
 AUTH_LABEL = "Service_SRP_Auth_v1"
 ENVELOPE_LABEL = "Service_Master_Envelope_v1"
+
+
+class Method(NamedTuple):
+    """How a user logs in: the member that names it in a challenge, and the labels of its keys."""
+
+    challenge: dict[str, str]
+    auth_label: str
+    envelope_label: str
+
+
+PASSWORD = Method({}, AUTH_LABEL, ENVELOPE_LABEL)
 
 
 def argon2_salt(label: str, salt: bytes) -> bytes:

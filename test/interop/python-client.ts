@@ -7,6 +7,7 @@ import type { Credentials } from '../../client/accounts/accounts.ts';
 import { AuditProof } from '../../client/proofs/proof-format.ts';
 import { temporaryDirectory } from '../support/processes/processes.ts';
 import { connect } from '../support/client/user.ts';
+import type { VaultSession } from '../../client/session.ts';
 import type { TestVault, Vault } from '../support/vault/vault.ts';
 import { runPython, type PythonRun } from './python.ts';
 
@@ -100,4 +101,69 @@ export async function checkAuthor(
   const { code, output, errors } = await runClient(vault, nobody, 'check-author', given);
   if (code !== 0) throw new Error(errors);
   return Author.parse(JSON.parse(output));
+}
+
+const Registered = z.object({ deviceId: z.uuid() });
+
+/** Adds a device of the Python client. Resolves with its id, and the file that keeps its key. */
+export async function addPythonDevice(t: ExecutionContext, vault: Vault, user: Credentials) {
+  const device = join(await temporaryDirectory(t), 'device.json');
+  const { deviceId } = await askClient(t, Registered, vault, user, 'add-device', { device });
+  return { device, deviceId };
+}
+
+const Made = z.object({ words: z.string() });
+
+/** Makes recovery words by the Python client; they are not set yet. */
+export async function makeWords(t: ExecutionContext, vault: Vault, user: Credentials) {
+  return (await askClient(t, Made, vault, user, 'new-words')).words;
+}
+
+/** Sets recovery words by the Python client. */
+export async function setWordsByPython(
+  t: ExecutionContext,
+  vault: Vault,
+  user: Credentials,
+  words: string,
+): Promise<void> {
+  const secrets = await keepFile(t, JSON.stringify({ words }));
+  await askClient(t, z.strictObject({}), vault, user, 'set-words', { secrets });
+}
+
+/** Sets the password of `user` by recovery words. Throws what the Python client refuses. */
+export async function recoverByPython(
+  t: ExecutionContext,
+  vault: Vault,
+  user: Credentials,
+  words: string,
+): Promise<void> {
+  const secrets = await keepFile(t, JSON.stringify({ words }));
+  const { code, errors } = await runClient(vault, user, 'recover', { secrets });
+  if (code !== 0) throw new Error(errors);
+}
+
+const Rekeyed = z.object({ fingerprint: z.string() });
+
+/** Makes a new master key by the Python client. Resolves with the new credentials too. */
+export async function rekeyByPython(
+  t: ExecutionContext,
+  vault: Vault,
+  user: Credentials,
+  options: Options = {},
+) {
+  const { email, password } = user;
+  const secrets = { password: `new ${password}`, words: await makeWords(t, vault, user) };
+  const file = await keepFile(t, JSON.stringify(secrets));
+  const given = { secrets: file, ...options };
+  const { fingerprint } = await askClient(t, Rekeyed, vault, user, 'rekey', given);
+  return { ...secrets, fingerprint, user: { email, password: secrets.password } };
+}
+
+/** Makes a new master key by the TypeScript client, under the same password. */
+export async function rekeyByTypeScript(
+  session: VaultSession,
+  { password }: Credentials,
+): Promise<void> {
+  const draft = await session.draftRekey({ password, keepPassword: true });
+  await draft.confirm(draft.words);
 }

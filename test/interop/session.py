@@ -8,7 +8,7 @@ import strict_base64
 from identity import Identity
 from key_wrap import unwrap_master_key, wrap_master_key
 from rekey import Keyring, generation_of, open_keyring
-from passwords import AUTH_LABEL, ENVELOPE_LABEL, password_key
+from passwords import AUTH_LABEL, ENVELOPE_LABEL, PASSWORD, Method, password_key
 from srp import VAULT_GROUP as GROUP
 from vault_http import VaultHttp
 from white_space import trim
@@ -17,11 +17,12 @@ MASTER_ENVELOPE = "/v1/crypto/keys/master-envelope"
 
 
 class Session(NamedTuple):
-    """A login session. `http` carries the access token; `password_key` opens the master
-    envelope."""
+    """A login session. `http` carries the access token; `password_key` opens the master envelope.
+    The session is bound to a device if it names one."""
 
     http: VaultHttp
     password_key: bytes
+    device_id: str | None = None
 
 
 class MasterKeys(NamedTuple):
@@ -69,29 +70,33 @@ def validate(http: VaultHttp, token: str) -> None:
 def log_in(http: VaultHttp, email: str, password: str, device_id: str | None = None) -> Session:
     """Logs in. Raises ValueError if the server does not know the verifier."""
     named = {} if device_id is None else {"deviceId": device_id}
-    answer, salt = prove_password(http, "/v1/auth/login/verify", email, password, named)
-    return Session(
-        http.with_token(answer["accessToken"]), password_key(password, salt, ENVELOPE_LABEL)
-    )
+    path = "/v1/auth/login/verify"
+    answer, salt = prove_secret(http, path, email, password, PASSWORD, named)
+    opening_key = password_key(password, salt, ENVELOPE_LABEL)
+    return Session(http.with_token(answer["accessToken"]), opening_key, device_id)
 
 
 def reauthenticate(session: Session, email: str, password: str) -> dict[str, str]:
     """Proves the password again. Returns the header that requests need which change keys."""
-    answer, _ = prove_password(session.http, "/v1/auth/reauth", email, password)
+    answer, _ = prove_secret(session.http, "/v1/auth/reauth", email, password, PASSWORD)
     return {"X-Reauth-Token": answer["reauthToken"]}
 
 
-def prove_password(
-    http: VaultHttp, path: str, email: str, password: str, named: dict[str, str] | None = None
+def prove_secret(
+    http: VaultHttp,
+    path: str,
+    email: str,
+    secret: str,
+    method: Method,
+    named: dict[str, str] | None = None,
 ) -> tuple[Any, bytes]:
     """Answers a challenge. Returns the vault's answer to the proof, and the salt."""
     a = int.from_bytes(os.urandom(32), "big")
     A = srp.public_value(GROUP, a)
-    challenge = http.post(
-        "/v1/auth/login/challenge", {"email": normalize_email(email), "A": wire_number(A)}
-    )
+    asked = {"email": normalize_email(email), "A": wire_number(A), **method.challenge}
+    challenge = http.post("/v1/auth/login/challenge", asked)
     salt, B = bytes.fromhex(challenge["salt"]), int(challenge["B"], 16)
-    x = srp.secret_exponent(GROUP, salt, password_key(password, salt, AUTH_LABEL))
+    x = srp.secret_exponent(GROUP, salt, password_key(secret, salt, method.auth_label))
     key = srp.session_key(GROUP, srp.shared_secret(GROUP, x, a, B))
     expected = srp.proofs(GROUP, A, B, key)
     proof = {"sessionId": challenge["sessionId"], "A": wire_number(A), "M1": expected.M1.hex()}

@@ -1,19 +1,16 @@
-"""Shares documents with other users, and opens what others share: HPKE (RFC 9180) in base mode, and the
-signature of who shared it."""
+"""Shares documents with other users, and opens what others share."""
 
-import hmac
 from collections.abc import Iterator
-from hashlib import sha256
+from datetime import UTC, datetime
 from typing import Any, NamedTuple
 
 from cryptography.exceptions import InvalidTag
-from cryptography.hazmat.primitives.asymmetric.x25519 import X25519PrivateKey, X25519PublicKey
-from cryptography.hazmat.primitives.ciphers.aead import AESGCM
 
 import strict_base64
 from authorship import state
 from document_key import file_key_of, version_key
 from documents import Document, download, read_document, read_versions
+from hpke import open_sealed, seal
 from identity import Identity, PublicIdentity, decode_keys, is_signed, load_identity, read_names
 from metadata import Metadata, decode_metadata, decrypt_text
 from session import MasterKeys
@@ -22,15 +19,13 @@ from vault_http import VaultHttp
 SHARE_LABEL = b"Service_Document_Share_v1"
 VERSION_LABEL = b"Service_Version_Share_v1"
 SIGNATURE_LABEL = "Service_Share_Signature_v1"
-ENC_BYTES = 32
-KEM_SUITE = b"KEM" + (0x0020).to_bytes(2, "big")
-SUITE = b"HPKE" + b"".join(number.to_bytes(2, "big") for number in (0x0020, 0x0001, 0x0002))
 
 
 class Received(NamedTuple):
     """A document that somebody shares, opened. `file_key` opens the file of its version."""
 
     share_id: str
+    expires_at: str | None
     document_id: str
     version: int
     is_of_one_version: bool
@@ -48,41 +43,78 @@ def share_message(document_id: str, version: int, recipient: bytes, wrapped_key:
     return encode_version(document_id, version) + recipient + wrapped_key
 
 
+class Recipient(NamedTuple):
+    """A person with whom documents are shared. `id` is what the vault calls them."""
+
+    id: str
+    identity: PublicIdentity
+
+
+class Terms(NamedTuple):
+    """The version that alone is shared, when the share ends, and the share that ends with it."""
+
+    only_version: int | None = None
+    expires_at: str | None = None
+    replaces: str | None = None
+
+
+def find_recipient(http: VaultHttp, email: str, fingerprint: str) -> Recipient:
+    """Finds the person whose identity has this fingerprint. Raises ValueError if the vault shows
+    another identity."""
+    shown = http.post("/v1/documents/share-key", {"recipientEmail": email})
+    identity = decode_keys(shown)
+    if identity.fingerprint != fingerprint:
+        raise ValueError("the recipient has another fingerprint")
+    return Recipient(shown["recipientId"], identity)
+
+
 def share(
     http: VaultHttp,
     keys: MasterKeys,
     document_id: str,
-    email: str,
-    fingerprint: str,
-    only_version: int | None = None,
+    recipient: Recipient,
+    terms: Terms = Terms(),
 ) -> str:
-    """Shares a document, or only one version, with the person whose identity has this fingerprint,
-    and states so. Returns the id of the share. Raises ValueError if the vault shows another
-    identity."""
-    shown = http.post("/v1/documents/share-key", {"recipientEmail": email})
-    recipient = decode_keys(shown)
-    if recipient.fingerprint != fingerprint:
-        raise ValueError("the recipient has another fingerprint")
+    """Shares a document, or only one version, with a person, and states so. Returns the id of the
+    share."""
+    only_version, expires_at, replaces = terms
     document, author = find(http, keys, document_id, only_version), load_identity(http, keys.present)
     number = only_version or 0
-    wrapped = seal_for(recipient, document, number)
-    message = share_message(document_id, number, recipient.hash, wrapped)
+    wrapped = seal_for(recipient.identity, document, number)
+    message = share_message(document_id, number, recipient.identity.hash, wrapped)
     shared = {
-        "recipientFingerprint": recipient.fingerprint,
+        "recipientFingerprint": recipient.identity.fingerprint,
         "sharedVersion": only_version,
     }
+    chosen = {"version": only_version, "expiresAt": expires_at, "replaces": replaces}
     body = {
-        "recipientId": shown["recipientId"],
+        "recipientId": recipient.id,
         "wrappedKey": strict_base64.encode(wrapped),
         "permissions": ["read"],
         "signature": strict_base64.encode(author.sign(SIGNATURE_LABEL, message)),
         "authorStatement": state(
             author, read_names(http), document.stated, "document.shared", shared
         ),
-        **({"version": number} if number else {}),
+        **{name: value for name, value in chosen.items() if value is not None},
     }
     share_id: str = http.post(f"/v1/documents/{document_id}/share", body)["id"]
     return share_id
+
+
+def renew_shares(
+    http: VaultHttp, keys: MasterKeys, document_id: str, recipient: Recipient
+) -> list[str]:
+    """Makes the running shares of all versions of a document with a person anew, once the document
+    has a new key. Returns their ids. This client remembers nothing, so that when they end is the
+    vault's word."""
+    now = datetime.now(UTC)
+    return [
+        share(http, keys, document_id, recipient, Terms(None, item["expiresAt"], item["id"]))
+        for item in list(http.get_pages(f"/v1/documents/{document_id}/shares"))
+        if item["recipientId"] == recipient.id
+        and item["version"] is None
+        and (item["expiresAt"] is None or datetime.fromisoformat(item["expiresAt"]) > now)
+    ]
 
 
 def find(http: VaultHttp, keys: MasterKeys, document_id: str, version: int | None) -> Document:
@@ -133,6 +165,7 @@ def open_share(own: list[Identity], item: dict[str, Any]) -> Received:
         raise ValueError("the metadata belongs to another file")
     return Received(
         item["shareId"],
+        item["expiresAt"],
         document_id,
         version.number,
         number != 0,
@@ -182,43 +215,3 @@ def open_document_key(private_key: bytes, document_id: str, wrapped_key: bytes) 
 def open_version_key(private_key: bytes, document_id: str, version: int, wrapped_key: bytes) -> bytes:
     """Opens the key of one version. Raises InvalidTag for another recipient, document or version."""
     return open_sealed(private_key, VERSION_LABEL + encode_version(document_id, version), wrapped_key)
-
-
-def open_sealed(private_key: bytes, info: bytes, wrapped_key: bytes) -> bytes:
-    enc, ciphertext = wrapped_key[:ENC_BYTES], wrapped_key[ENC_BYTES:]
-    recipient = X25519PrivateKey.from_private_bytes(private_key)
-    secret = recipient.exchange(X25519PublicKey.from_public_bytes(enc))
-    key, nonce = schedule_keys(secret, enc + recipient.public_key().public_bytes_raw(), info)
-    return AESGCM(key).decrypt(nonce, ciphertext, b"")
-
-
-def seal(public_key: bytes, info: bytes, text: bytes) -> bytes:
-    sender = X25519PrivateKey.generate()
-    enc = sender.public_key().public_bytes_raw()
-    secret = sender.exchange(X25519PublicKey.from_public_bytes(public_key))
-    key, nonce = schedule_keys(secret, enc + public_key, info)
-    return enc + AESGCM(key).encrypt(nonce, text, b"")
-
-
-def schedule_keys(secret: bytes, context: bytes, info: bytes) -> tuple[bytes, bytes]:
-    """Returns key and nonce of the one message."""
-    prk = labeled_extract(KEM_SUITE, b"", b"eae_prk", secret)
-    shared_secret = labeled_expand(KEM_SUITE, prk, b"shared_secret", context, 32)
-    schedule = (
-        b"\0"
-        + labeled_extract(SUITE, b"", b"psk_id_hash", b"")
-        + labeled_extract(SUITE, b"", b"info_hash", info)
-    )
-    key_prk = labeled_extract(SUITE, shared_secret, b"secret", b"")
-    key = labeled_expand(SUITE, key_prk, b"key", schedule, 32)
-    return key, labeled_expand(SUITE, key_prk, b"base_nonce", schedule, 12)
-
-
-def labeled_extract(suite: bytes, salt: bytes, label: bytes, ikm: bytes) -> bytes:
-    return hmac.digest(salt or bytes(32), b"HPKE-v1" + suite + label + ikm, sha256)
-
-
-def labeled_expand(suite: bytes, prk: bytes, label: bytes, info: bytes, length: int) -> bytes:
-    """Expands a secret. One block is enough, since no output here is longer than 32 bytes."""
-    labeled = length.to_bytes(2, "big") + b"HPKE-v1" + suite + label + info
-    return hmac.digest(prk, labeled + b"\x01", sha256)[:length]

@@ -1,14 +1,19 @@
 import { randomUUID } from 'node:crypto';
 import test from 'ava';
 import { z } from 'zod';
+import type { Credentials } from '../../client/accounts/accounts.ts';
+import { createDeviceKey } from '../../client/keys/device-key.ts';
+import { createInMemoryStore } from '../../client/sync/stores/in-memory-store.ts';
 import { createUser, dataOf, openDevice, set } from '../client/sync/devices.ts';
-import { startVault } from '../support/vault/vault.ts';
+import { connect, createUser as createAccount } from '../support/client/user.ts';
+import { startReadyVault } from '../support/vault/vault.ts';
 import { runPython } from './python.ts';
+import { addPythonDevice, rekeyByPython } from './python-client.ts';
 
 const View = z.object({ version: z.int(), data: z.record(z.string(), z.unknown()) });
 const Faults = z.array(z.string().nullable());
 
-const vault = await startVault();
+const vault = await startReadyVault();
 test.after.always(() => vault.stop());
 
 async function ask(input: object): Promise<unknown> {
@@ -82,4 +87,50 @@ test('the reference client reads and changes an object that the Python client ma
     t.like(await dataOf(device.sync, objectId), { title: `title ${count}` });
   }
   t.like(await other.sync.sync(), { received: 1 });
+});
+
+/** Opens the objects of a user on a device that has seen none of them. */
+async function openObjects(user: Credentials, deviceId: string) {
+  const session = await connect(vault).login({ ...user, deviceId });
+  const keys = await session.envelopes.openMasterKeys();
+  return session.sync({ ...keys, deviceId, schemaVersion: 1, store: createInMemoryStore() });
+}
+
+test('the TypeScript client believes the objects that a rekey of Python lists', async (t) => {
+  const { session, credentials } = await createAccount(vault);
+  const [laptop, phone] = [createDeviceKey(), createDeviceKey()];
+  for (const device of [laptop, phone]) {
+    await session.devices.add({ ...device, name: 'Laptop', platform: 'Firefox' });
+  }
+  const first = await openObjects(credentials, laptop.deviceId);
+  const id = await first.create({ data: { title: 'Zürich' } });
+  const removed = await first.create({ data: { title: 'Basel' } });
+  await first.sync();
+  const second = await openObjects(credentials, phone.deviceId);
+  await second.sync();
+  await set(second, id, { title: 'Genf' });
+  await second.remove(removed);
+  await second.sync();
+
+  const { device } = await addPythonDevice(t, vault, credentials);
+  let user = credentials;
+  for (const generation of [2, 3]) {
+    ({ user } = await rekeyByPython(t, vault, user, { device }));
+    const fresh = await openObjects(user, laptop.deviceId);
+    await fresh.sync();
+    t.deepEqual(fresh.list(), [id], `generation ${generation}`);
+    t.deepEqual(await dataOf(fresh, id), { title: 'Genf' });
+  }
+  const writer = await openObjects(user, phone.deviceId);
+  await writer.sync();
+  await set(writer, id, { title: 'Bern' });
+  t.like(await writer.sync(), { sent: 1 });
+
+  ({ user } = await rekeyByPython(t, vault, user, { device }));
+  const listed = await openObjects(user, laptop.deviceId);
+  await listed.sync();
+  t.deepEqual(await dataOf(listed, id), { title: 'Bern' });
+  ({ user } = await rekeyByPython(t, vault, user));
+  const unlisted = await openObjects(user, laptop.deviceId);
+  await t.throwsAsync(unlisted.sync(), { code: 'object_unlisted' });
 });

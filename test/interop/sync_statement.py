@@ -43,17 +43,28 @@ def seal_statement(master_key: bytes, object_id: str, device: str, statement: di
 
 def open_statements(master_key: bytes, object_id: str, data: dict) -> Statements:
     """Decrypts the newest statement of each device; returns it with its hash."""
-    opened = {}
+    return {
+        device: (open_statement(master_key, object_id, device, count, sealed), hash_leaf(sealed))
+        for device, count, sealed in newest_leaves(data)
+    }
+
+
+def newest_leaves(data: dict) -> Iterator[tuple[str, int, str]]:
+    """Yields the newest statement of each device, encrypted, with its count."""
     for device, leaves in data.get(MEMBER, {}).items():
-        if not leaves:
-            continue
-        count = max(int(count) for count in leaves)
-        sealed = leaves[str(count)]
-        statement = open_leaf(master_key, object_id, pointer_to(device, count), sealed)
-        if statement["count"] != count:
-            raise ValueError("a statement with another count")
-        opened[device] = (statement, hash_leaf(sealed))
-    return opened
+        if leaves:
+            count = max(int(count) for count in leaves)
+            yield device, count, leaves[str(count)]
+
+
+def open_statement(
+    master_key: bytes, object_id: str, device: str, count: int, sealed: str
+) -> dict[str, Any]:
+    """Decrypts a statement. Raises InvalidTag for another master key or place."""
+    statement = open_leaf(master_key, object_id, pointer_to(device, count), sealed)
+    if statement["count"] != count:
+        raise ValueError("a statement with another count")
+    return statement
 
 
 def leaves_of(value: dict, is_public: Callable[[str], bool], at: str = "") -> Iterator[tuple]:
@@ -110,20 +121,28 @@ class Claims:
         )
 
 
-def find_fault(
-    master_key: bytes, object_id: str, shown: dict, is_public: Callable[[str], bool]
-) -> str | None:
-    """Returns why a state of an object is not believed; None if it is."""
-    statements = open_statements(master_key, object_id, shown["data"])
+def find_omission(version: int, statements: Statements) -> str | None:
+    """Returns which statement a version of an object lacks; None if it shows all."""
     if not statements:
         return "no statement"
     for statement, _ in statements.values():
-        if shown["version"] <= statement["base"]:
+        if version <= statement["base"]:
             return "an older version"
         for device, (count, seen) in statement["saw"].items():
             present, hash_ = statements.get(device, ({"count": 0}, ""))
             if present["count"] < count or (present["count"] == count and hash_ != seen):
                 return f"an older statement of {device}"
+    return None
+
+
+def find_fault(
+    master_key: bytes, object_id: str, shown: dict, is_public: Callable[[str], bool]
+) -> str | None:
+    """Returns why a state of an object is not believed; None if it is."""
+    statements = open_statements(master_key, object_id, shown["data"])
+    omission = find_omission(shown["version"], statements)
+    if omission is not None:
+        return omission
 
     claims = Claims(statements)
     leaves = dict(leaves_of(shown["data"], is_public))

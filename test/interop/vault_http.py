@@ -33,8 +33,8 @@ class VaultHttp:
     def with_token(self, access_token: str) -> "VaultHttp":
         return VaultHttp(self._base_url, access_token)
 
-    def get(self, path: str) -> Any:
-        return self._json("GET", path)
+    def get(self, path: str, headers: Headers = NONE) -> Any:
+        return self._json("GET", path, headers=headers)
 
     def get_pages(
         self, path: str, limit: int = 100, filters: Mapping[str, str] = NONE

@@ -89,7 +89,14 @@ awk_entry='
     return !((path_of("data", "author", "statement") SUBSEP member) in is_text)
   }
   function is_instant(text) {
-    return text ~ /^[0-9][0-9][0-9][0-9]-[01][0-9]-[0-3][0-9]T[0-2][0-9]:[0-5][0-9]:[0-5][0-9]\.[0-9][0-9][0-9]Z$/
+    return text ~ /^[0-9][0-9][0-9][0-9]-(0[1-9]|1[0-2])-[0-3][0-9]T([01][0-9]|2[0-3]):[0-5][0-9]:[0-5][0-9]\.[0-9][0-9][0-9]Z$/ &&
+      is_day(substr(text, 1, 4) + 0, substr(text, 6, 2) + 0, substr(text, 9, 2) + 0)
+  }
+  # Whether the month has this day, in the Gregorian calendar.
+  function is_day(year, month, day,    is_leap) {
+    is_leap = year % 4 == 0 && (year % 100 != 0 || year % 400 == 0)
+    if (month == 2) return day >= 1 && day <= 28 + is_leap
+    return day >= 1 && day <= (month == 4 || month == 6 || month == 9 || month == 11 ? 30 : 31)
   }
   # Milliseconds since the year 0, in the Gregorian calendar.
   function instant(text,    year, month, day) {

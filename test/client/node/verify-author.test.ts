@@ -26,6 +26,8 @@ const fingerprint = fingerprintOf(author);
 const names = { owner: '01890a5d-9a01-7d3e-8f21-5c6a3f0b7e11', issuer: 'https://vault.example' };
 
 interface Stating {
+  /** The timestamp of the entry. */
+  readonly timestamp?: string;
   readonly by?: typeof author;
   readonly statement?: Partial<Statement>;
   readonly statedAt?: string;
@@ -34,8 +36,14 @@ interface Stating {
 }
 
 /** Seals an original whose entry holds a statement. */
-function seal({ by = author, statement = {}, statedAt, ...changed }: Stating = {}) {
-  return sealOriginal(bytes, (contentCommitment) => {
+function seal({
+  by = author,
+  statement = {},
+  statedAt = '2026-11-23T07:29:58.000Z',
+  timestamp = '2026-11-23T07:29:59.000Z',
+  ...changed
+}: Stating = {}) {
+  const makeData = (contentCommitment: string) => {
     const act = {
       action: 'document.sealed',
       documentId: sealedDocumentId,
@@ -45,13 +53,14 @@ function seal({ by = author, statement = {}, statedAt, ...changed }: Stating = {
       contentCommitment,
       ...statement,
     } as const;
-    const now = new Date(statedAt ?? '2026-11-23T07:29:58.000Z');
-    const signed = signStatement(by, names, act as never, now);
+    const clock = { toISOString: () => statedAt } as Date;
+    const signed = signStatement(by, names, act as never, clock);
     const sharingKey = encodeBase64(by.publicKey);
     const stated: unknown = JSON.parse(signed.statement);
     const { signature } = signed;
     return { author: { statement: stated, signature, sharingKey, ...changed.author } };
-  });
+  };
+  return sealOriginal(bytes, makeData, { timestamp });
 }
 
 /** Runs the script on a seal, and the library, which must agree. */
@@ -146,6 +155,43 @@ test('the edge of ten minutes holds, over the end of a year too', async (t) => {
     t.is((await judge(t, await seal({ statedAt }))).code, 0, statedAt);
   }
 });
+
+const days: Readonly<Record<string, boolean>> = {
+  '2023-02-28': true,
+  '2023-02-29': false,
+  '2024-02-29': true,
+  '2024-02-30': false,
+  '2100-02-29': false,
+  '2400-02-29': true,
+  '2023-04-30': true,
+  '2023-04-31': false,
+  '2023-12-31': true,
+  '2023-12-32': false,
+  '2023-06-00': false,
+  '2023-00-10': false,
+  '2023-13-10': false,
+};
+
+for (const [day, exists] of Object.entries(days)) {
+  test(`the script and the library know whether there is a ${day}`, async (t) => {
+    const timestamp = `${day}T12:00:00.000Z`;
+    const both = await judge(t, await seal({ statedAt: timestamp, timestamp }));
+    t.is(both.code, exists ? 0 : 1);
+    if (exists) return;
+    // The day that a calendar counts on to is no other spelling of one that does not exist.
+    const [year = 0, month = 0, date = 0] = day.split('-').map(Number);
+    const next = new Date(Date.UTC(year, month - 1, date));
+    const counted = `${next.toISOString().slice(0, 10)}T12:00:00.000Z`;
+    for (const stating of [
+      { statedAt: timestamp, timestamp: counted },
+      { statedAt: counted, timestamp },
+    ]) {
+      const { lines, proof } = await judge(t, await seal(stating));
+      t.true(lines.at(-1)?.endsWith('statement_malformed'), lines.join('\n'));
+      t.like(verifyAuthor(proof), { standing: 'invalid', reason: 'statement_malformed' });
+    }
+  });
+}
 
 test('another sharing key has another fingerprint, which the named one shows', async (t) => {
   const sealed = await seal({ author: { sharingKey: encodeBase64(stranger.publicKey) } });

@@ -79,16 +79,19 @@ export type SealedOriginal = Awaited<ReturnType<typeof sealOriginal>>;
 
 /**
  * Makes the seal of a file, and all that its owner can disclose, without a vault. `data` are
- * further members of the entry's data, or make them from its content commitment.
+ * further members of the entry's data, or make them from its content commitment; `members` are in
+ * place of members of the entry.
  */
 export async function sealOriginal(
   bytes: Bytes,
   data: JsonMembers | ((commitment: string) => JsonMembers) = {},
+  members: JsonMembers = {},
 ) {
   const { leaves, ...hashed } = await hashContent(bytes);
   const commitment = await commitmentOf(hashed);
   const more = typeof data === 'function' ? data(commitment) : data;
-  const proof = proveEntry(sealedEntry({ contentCommitment: commitment, ...more }));
+  const entry = sealedEntry({ contentCommitment: commitment, ...more });
+  const proof = proveEntry({ ...entry, ...members });
   const sealed = { documentId: sealedDocumentId, version: 2, proof, identityChanges: [] };
   const named = { ...sealed, keyTrust: 'pinned' } as const;
   return {
