@@ -135,8 +135,9 @@ test('only a job that failed and may be retried can be retried', async (t) => {
   assertError(t, await retry(running), { status: 400, code: 'job_not_failed' });
   t.is((await user.get(running)).status, 'ACTIVE');
   const twice = await createFailed(user);
-  const statuses = await Promise.all([retry(twice), retry(twice)]);
-  t.deepEqual(new Set(statuses.map(({ status }) => status)), new Set([202, 400]));
+  const answers = await Promise.all([retry(twice), retry(twice)]);
+  const statuses = answers.map(({ status }) => status).toSorted((one, other) => one - other);
+  t.deepEqual(statuses, [202, 400]);
 });
 
 test('a user has at most a hundred jobs that are not over', async (t) => {
