@@ -33,7 +33,7 @@ async function rowsOf(userId: string): Promise<Record<string, number>> {
   return counts;
 }
 
-/** Inserts rows of synchronisation and a device binding of another issuer's session. */
+/** Inserts rows of synchronisation, a job and a device binding of another issuer's session. */
 async function shareSomething(userId: string, deviceId: string): Promise<void> {
   const inserts = [
     `session_devices (id, user_id, tenant_id, issuer, sid, device_id)
@@ -50,6 +50,9 @@ async function shareSomething(userId: string, deviceId: string): Promise<void> {
      select $1, 'default', $2 where $2::uuid <> $3::uuid`,
     `memory_records (user_id, tenant_id, writer, number, record)
      select $1, 'default', $2, 1, '' where $2::uuid <> $3::uuid`,
+    `jobs (user_id, tenant_id, id, type, request_id, available_at)
+     select $1, 'default', $2, 'EMAIL_VALIDATION', $2, now() + interval '1 day'
+     where $2::uuid <> $3::uuid`,
     `sync_requests (user_id, tenant_id, request_id, digest, answer, expires_at)
      select $1, 'default', $2, '', '{}', now() where $2::uuid <> $3::uuid`,
   ];

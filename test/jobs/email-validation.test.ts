@@ -9,6 +9,7 @@ import {
   validate,
 } from '../support/accounts/test-account.ts';
 import { assertError } from '../support/http/error-body.ts';
+import { startOwnRedis } from '../support/network/own-redis.ts';
 import { createSql } from '../support/vault/sql.ts';
 import { entriesOf } from '../support/vault/maintenance-vault.ts';
 import { startReadyVault, type TestVault } from '../support/vault/vault.ts';
@@ -134,7 +135,10 @@ test('an operator of another tenant sends nothing', async (t) => {
 });
 
 test('the limits of registration hold, and leave the result as it is', async (t) => {
+  // Other vaults count requests of this client address in the Redis that they share.
+  const { url } = await startOwnRedis(t);
   const limited = await startReadyVault({
+    REDIS_URL: url,
     LIMITS_REGISTER_EMAIL: '2/1h',
     LIMITS_REGISTER_EMAIL_CLIENT: '2/1h',
     LIMITS_REGISTER_ADDRESS: '4/1h',

@@ -162,7 +162,7 @@ test('no entry contains an e-mail address or a secret; its fields are documented
 
 /**
  * Actions that are tested elsewhere: those of operators, CronJobs and expiry, of devices, of what
- * they remember, and of synchronisation.
+ * they remember, of synchronisation, of second factors and of jobs.
  */
 const elsewhere = new RegExp(
   `^(${[
@@ -170,7 +170,8 @@ const elsewhere = new RegExp(
     String.raw`credentials\.changed`,
     String.raw`(device|memory|sync)\.\w+`,
     String.raw`envelope\.(replaced|removed)`,
-    String.raw`account\.(granted|revoked|purged)`,
+    String.raw`account\.(granted|revoked|purged|token_renewed)`,
+    String.raw`(mfa|jobs?)\.\w+`,
     String.raw`encryption_key\.\w+`,
     String.raw`upload\.expired`,
     String.raw`document\.expired`,
