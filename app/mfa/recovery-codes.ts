@@ -5,7 +5,7 @@ const alphabet = 'ABCDEFGHJKLMNPQRSTUVWXYZ23456789';
 const codeCharacters = 12;
 const groupCharacters = 4;
 
-const recoveryCodeCount = 15;
+export const recoveryCodeCount = 15;
 
 /** Makes 15 recovery codes of 60 random bits each, without dashes. */
 export function makeRecoveryCodes(): string[] {

@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { Timestamp } from '../http/bodies/wire.ts';
+import { recoveryCodeCount } from './recovery-codes.ts';
 
 export const MfaStatus = z
   .strictObject({
@@ -46,6 +47,7 @@ export const MfaCode = z
 
 const RecoveryCodeList = z
   .array(z.string())
+  .length(recoveryCodeCount)
   .describe('15 recovery codes, in the order in which they are used. Shown only once.');
 
 export const MfaEnabled = z
