@@ -85,8 +85,9 @@ export async function readReports(
   const broken = [...faults].filter((fault) => !isOfRevoked(fault));
   for (const [writer, number] of broken) {
     assertLost(writer, number);
-    // The head is of a report that was lost. Without one, the report itself is invalid.
-    if (heads[writer] === undefined) throw notAsRead(writer, number);
+    // The head of an earlier reading is of a report that was lost, and is dropped once. Without it,
+    // the report itself is invalid.
+    if (from.heads[writer] === undefined) throw notAsRead(writer, number);
     delete heads[writer];
   }
   if (broken.length > 0) {

@@ -165,6 +165,40 @@ test('reports that a restored vault lost are accepted once for all devices', asy
   await t.throwsAsync(other.memory.acceptReports(list), { instanceOf: TypeError });
 });
 
+test('a report left out among those whose loss the user accepted is missed', async (t) => {
+  const { vault, sql } = t.context;
+  const user = await createUser(vault, connect(vault));
+  const [teller, reader] = [await addDevice(vault, user), await addDevice(vault, user)];
+  for (let told = 0; told < 3; told += 1) {
+    await teller.memory.registeredDevice(crypto.randomUUID());
+    await teller.memory.exchange();
+  }
+  await reader.memory.registeredDevice(crypto.randomUUID());
+  await reader.memory.exchange();
+  const take = async (number: number) => {
+    const [row] = await sql(
+      `delete from memory_records r where writer = $1 and number = $2
+       returning row_to_json(r)::text as record`,
+      [teller.deviceId, number],
+    );
+    return String(row?.['record']);
+  };
+  const last = await take(3);
+  const other = await addDevice(vault, user);
+  const error = await assertRolledBack(t, other.memory.exchange());
+  t.is(error.number, 3);
+  await other.memory.acceptReports(error);
+  await other.memory.exchange();
+
+  await take(2);
+  await sql(
+    'insert into memory_records select * from json_populate_record(null::memory_records, $1)',
+    [last],
+  );
+  const late = await addDevice(vault, user);
+  t.is((await assertRolledBack(t, late.memory.exchange())).number, 3);
+});
+
 /** Waits until the entry of the restore is sealed. */
 function untilSealed(session: VaultSession) {
   const list = async () => {
