@@ -1,6 +1,12 @@
 import type { JobState } from '../../db/tables/workers.ts';
 import type { Listener } from '../../http/responses/event-stream.ts';
 import type { AccessEnd } from '../../sessions/streams/stream-guard.ts';
+import {
+  closeEvent,
+  createStreamLife,
+  heartbeat,
+  retryMs,
+} from '../../sessions/streams/stream-life.ts';
 
 /** The status of a job as a stream tells it. */
 export interface ToldStatus {
@@ -27,46 +33,19 @@ export interface JobStream {
   end(reason: StreamEnd): void;
 }
 
-/** Milliseconds after which a client reconnects, unless the client has a delay of its own. */
-const retryMs = 2_000;
-/** Milliseconds without an event after which a comment is sent, so that proxies stay connected. */
-const heartbeatMs = 20_000;
-const heartbeat = ':\n\n';
-const lastWordsMs = 1_000;
-
 /** Creates the stream of a job's status, which begins with the status `first`. */
 export function createJobStream(first: ToldStatus, listener: Listener): JobStream {
-  const { gone } = listener;
+  const life = createStreamLife<StreamEnd>(listener);
   let last = first;
   let isTold = false;
-  let reason: StreamEnd | undefined;
-  let resume: () => void = () => undefined;
-  gone.addEventListener('abort', () => resume(), { once: true });
-
-  /** Waits until there is something to send or the next heartbeat is due. */
-  async function rest(): Promise<void> {
-    const woken = Promise.withResolvers<void>();
-    const timer = setTimeout(woken.resolve, heartbeatMs);
-    resume = woken.resolve;
-    await woken.promise;
-    clearTimeout(timer);
-  }
-
-  function end(because: StreamEnd): void {
-    if (reason !== undefined || gone.aborted) return;
-    reason = because;
-    resume();
-    const timer = setTimeout(() => listener.cut(), lastWordsMs);
-    gone.addEventListener('abort', () => clearTimeout(timer), { once: true });
-  }
 
   function tell(told: ToldStatus): void {
     if (told.status !== last.status) {
       last = told;
       isTold = false;
-      resume();
+      life.wake();
     }
-    if (told.status !== 'PENDING' && told.status !== 'ACTIVE') end('job_over');
+    if (told.status !== 'PENDING' && told.status !== 'ACTIVE') life.end('job_over');
   }
 
   async function* listen(): AsyncGenerator<string, void, void> {
@@ -75,16 +54,17 @@ export function createJobStream(first: ToldStatus, listener: Listener): JobStrea
       if (!isTold) {
         isTold = true;
         yield `event: status\ndata: ${JSON.stringify(last)}\n\n`;
-      } else if (reason !== undefined || gone.aborted) {
+      } else if (life.isOver()) {
         break;
       } else {
-        await rest();
-        if (isTold && reason === undefined && !gone.aborted) yield heartbeat;
+        await life.rest();
+        if (isTold && !life.isOver()) yield heartbeat;
       }
     }
-    if (reason !== undefined) yield `event: close\ndata: ${JSON.stringify({ reason })}\n\n`;
+    const reason = life.reason();
+    if (reason !== undefined) yield closeEvent(reason);
   }
 
   tell(first);
-  return { jobId: first.jobId, events: listen(), tell, end };
+  return { jobId: first.jobId, events: listen(), tell, end: life.end };
 }

@@ -1,4 +1,5 @@
 import type { ErrorCode } from '../../errors/error-codes.ts';
+import { retryMs } from '../../sessions/streams/stream-life.ts';
 import { formatCursor, type Cursor } from '../objects/cursor.ts';
 
 /**
@@ -28,24 +29,10 @@ export type EndReason = Extract<
   | 'shutting_down'
 >;
 
-/** Milliseconds after which a client reconnects, unless the client has a delay of its own. */
-const retryMs = 2_000;
-
-/** A comment line that keeps proxies and clients from closing an idle feed. */
-export const heartbeat = ':\n\n';
-
 export function readyEvent(cursor: Cursor): string {
   return `retry: ${retryMs}\nevent: ready\nid: ${formatCursor(cursor)}\ndata: {}\n\n`;
 }
 
 export function changeEvent({ cursor, ...data }: Change): string {
   return `event: change\nid: ${formatCursor(cursor)}\ndata: ${JSON.stringify(data)}\n\n`;
-}
-
-/**
- * Returns the last event of a feed. The event has no id, so that the client's cursor stays the
- * same.
- */
-export function closeEvent(reason: EndReason): string {
-  return `event: close\ndata: ${JSON.stringify({ reason })}\n\n`;
 }

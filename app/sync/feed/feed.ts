@@ -2,7 +2,8 @@ import { setTimeout as pause } from 'node:timers/promises';
 import type { Listener } from '../../http/responses/event-stream.ts';
 import { isSame, type Cursor } from '../objects/cursor.ts';
 import { pageSize, type FeedPage } from './changes.ts';
-import { changeEvent, closeEvent, heartbeat, readyEvent, type EndReason } from './events.ts';
+import { closeEvent, createStreamLife, heartbeat } from '../../sessions/streams/stream-life.ts';
+import { changeEvent, readyEvent, type EndReason } from './events.ts';
 
 /** The change feed of one listener. */
 export interface Feed {
@@ -32,45 +33,21 @@ interface FeedOptions {
   readonly heartbeatMs?: number;
 }
 
-const usualHeartbeatMs = 20_000;
 /**
  * Milliseconds of pause after a page that is not full, so that a burst of writes is sent together.
  */
 const pauseMs = 50;
-const lastWordsMs = 1_000;
 
 export function createFeed({
   cursor,
   listener,
   readAfter,
   explain,
-  heartbeatMs = usualHeartbeatMs,
+  heartbeatMs,
 }: FeedOptions): Feed {
-  const { gone } = listener;
+  const life = createStreamLife<EndReason>(listener, heartbeatMs);
   let heard = cursor;
   let isBehind = true;
-  let reason: EndReason | undefined;
-  let resume: () => void = () => undefined;
-  gone.addEventListener('abort', () => resume(), { once: true });
-
-  const isOver = () => reason !== undefined || gone.aborted;
-
-  /** Waits until the feed is woken or ended, or the next heartbeat is due. */
-  async function rest(): Promise<void> {
-    const woken = Promise.withResolvers<void>();
-    const timer = setTimeout(woken.resolve, heartbeatMs);
-    resume = woken.resolve;
-    await woken.promise;
-    clearTimeout(timer);
-  }
-
-  function end(because: EndReason): void {
-    if (isOver()) return;
-    reason = because;
-    resume();
-    const timer = setTimeout(() => listener.cut(), lastWordsMs);
-    gone.addEventListener('abort', () => clearTimeout(timer), { once: true });
-  }
 
   async function readOn(): Promise<FeedPage> {
     isBehind = false;
@@ -79,14 +56,14 @@ export function createFeed({
       if (page.changes.length === pageSize) isBehind = true;
       return page;
     } catch (error) {
-      end(explain(error));
+      life.end(explain(error));
       return { start: heard, changes: [] };
     }
   }
 
   async function* listen(): AsyncGenerator<string, void, void> {
     yield readyEvent(heard);
-    while (!isOver()) {
+    while (!life.isOver()) {
       if (isBehind) {
         const { start, changes } = await readOn();
         // The vault was restored meanwhile, which invalidated the feed's cursor: restart from the
@@ -100,10 +77,11 @@ export function createFeed({
         yield changes.map(changeEvent).join('');
         if (changes.length < pageSize) await pause(pauseMs);
       } else {
-        await rest();
-        if (!isBehind && !isOver()) yield heartbeat;
+        await life.rest();
+        if (!isBehind && !life.isOver()) yield heartbeat;
       }
     }
+    const reason = life.reason();
     if (reason !== undefined) yield closeEvent(reason);
   }
 
@@ -112,8 +90,8 @@ export function createFeed({
     cursor: () => heard,
     wake() {
       isBehind = true;
-      resume();
+      life.wake();
     },
-    end,
+    end: life.end,
   };
 }
