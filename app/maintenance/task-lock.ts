@@ -1,7 +1,7 @@
 import { sql } from 'kysely';
 import type { Database, Tx } from '../db/database.ts';
 import { keepLease } from '../db/leases/keep-lease.ts';
-import { leaseEnd } from '../db/leases/lease.ts';
+import { isFree, leaseEnd } from '../db/leases/lease.ts';
 import { takesLock } from '../db/lock-order.ts';
 import { AppError } from '../errors/app-error.ts';
 
@@ -59,7 +59,7 @@ async function takeLock(tx: Tx, task: string): Promise<number | undefined> {
       conflict
         .column('task')
         .doUpdateSet({ token: sql`maintenance_locks.token + 1`, held_until: leaseEnd() })
-        .where(sql<boolean>`coalesce(maintenance_locks.held_until <= now(), true)`),
+        .where(isFree('maintenance_locks.held_until')),
     )
     .returning('token')
     .executeTakeFirst();

@@ -62,10 +62,15 @@ async function lockSurplus(tx: Tx, userId: string, newSessionId: string): Promis
   return rows.map(({ id }) => id);
 }
 
+/** Returns the time before which what expired is not kept any more. */
+function keptSince(now: Date): Date {
+  return new Date(now.getTime() - keptMs);
+}
+
 /** Returns the condition for sessions that expired 30 days ago or were ended a day ago. */
 function isOver({ eb, or }: ExpressionBuilder<Schema, 'login_sessions'>, now: Date) {
   return or([
-    eb('expires_at', '<', new Date(now.getTime() - keptMs)),
+    eb('expires_at', '<', keptSince(now)),
     eb('revoked_at', '<', new Date(now.getTime() - dayMs)),
   ]);
 }
@@ -99,7 +104,7 @@ export async function removeOldTokens(tx: Tx, now: Date, limit: number): Promise
     .where('token_hash', 'in', ({ selectFrom }) =>
       selectFrom('refresh_tokens')
         .select('token_hash')
-        .where('expires_at', '<', new Date(now.getTime() - keptMs))
+        .where('expires_at', '<', keptSince(now))
         .limit(limit)
         .forUpdate()
         .skipLocked(),
@@ -123,7 +128,7 @@ export async function countOldTokens(tx: Tx, now: Date): Promise<number> {
   const { count } = await tx
     .selectFrom('refresh_tokens')
     .select(({ fn }) => fn.countAll<number>().as('count'))
-    .where('expires_at', '<', new Date(now.getTime() - keptMs))
+    .where('expires_at', '<', keptSince(now))
     .executeTakeFirstOrThrow();
   return count;
 }

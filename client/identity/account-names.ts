@@ -1,10 +1,13 @@
+import { z } from 'zod';
+
 /** The names by which entries, statements and identities name the user and the vault. */
-export interface AccountNames {
+export const AccountNames = z.object({
   /** Id of the user. */
-  readonly owner: string;
+  owner: z.string(),
   /** The vault, by its public URL. */
-  readonly issuer: string;
-}
+  issuer: z.string(),
+});
+export type AccountNames = Readonly<z.output<typeof AccountNames>>;
 
 /**
  * Reads the names once, and resolves with them from then on. Throws account_mismatch if the vault

@@ -1,10 +1,10 @@
 import type { Bytes } from '../bytes/bytes.ts';
+import type { AccountNames } from '../identity/account-names.ts';
 import type { KeyLook } from '../keys/key-look.ts';
 import type { PersonOfKeys } from './values/known-people.ts';
 import type {
   DocumentState,
   GivenShare,
-  RememberedAccount,
   RememberedPerson,
   RememberedShare,
 } from './values/remembered.ts';
@@ -100,7 +100,7 @@ export interface Memory {
    * Remembers the names of the account. Throws account_mismatch if other names were seen. Does not
    * throw what `MemoryExchange.read` throws.
    */
-  sawAccount(names: RememberedAccount): Promise<void>;
+  sawAccount(names: AccountNames): Promise<void>;
   /**
    * Accepts the older state of a document that the vault showed, in place of what was remembered.
    * The user's other devices accept it too, unless they remember a newer one. Ask the user first:

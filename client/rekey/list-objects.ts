@@ -14,6 +14,7 @@ import {
   findOlder,
   findOmission,
   findUnlisted,
+  hashesOf,
   idsOf as idsOfStatements,
 } from '../sync/statements/check-statements.ts';
 import { createStatementEncryption } from '../sync/statements/statement-encryption.ts';
@@ -71,8 +72,7 @@ export async function listObjects(
     const before = look.listed(objectId);
     const fault = findOmission(version, opened) ?? findOlder(opened, before ?? {});
     if (fault !== undefined) throw rolledBack(objectId, null, fault);
-    const trusted = new Set(Object.values(before ?? {}).map(([, hash]) => hash));
-    const isUnlisted = before !== undefined && findUnlisted(opened, trusted) !== undefined;
+    const isUnlisted = before !== undefined && findUnlisted(opened, hashesOf(before)) !== undefined;
     if (isUnlisted) throw new UnlistedError('object', objectId);
     const ids = idsOfStatements(opened);
     const newest = findNewerThan(ids, look.known(objectId));

@@ -54,7 +54,7 @@ export function startSealer(options: SealerOptions) {
   const stopping = new AbortController();
   const batchSize = createBatchSize();
   const breaker = createSealingBreaker(clock, log);
-  const sealedElsewhere = wakes.open('audit-sealed', { onTold: () => events.emit('sealed') });
+  const sealedBatches = wakes.open('audit-sealed', { onTold: () => events.emit('sealed') });
 
   /** Seals one batch. Resolves with whether it found entries, and whether more may be waiting. */
   async function sealBatch(): Promise<{ readonly isEmpty: boolean; readonly mayBeMore: boolean }> {
@@ -76,7 +76,7 @@ export function startSealer(options: SealerOptions) {
       await recordFaults(claimId, faults);
       if (seals.length > 0) {
         events.emit('sealed');
-        sealedElsewhere.tell('sealed');
+        sealedBatches.tell('sealed');
       }
       if (early.length > 0) throw new SignerUnavailable('clock_skew', earlyEntries);
       if (seals.length > 0) breaker.succeeded();

@@ -12,6 +12,11 @@ export function leaseEnd(): RawBuilder<Date> {
   return sql<Date>`now() + make_interval(secs => ${leaseSeconds})`;
 }
 
+/** Returns the condition that nobody holds the lease in this column. */
+export function isFree(column: string): RawBuilder<boolean> {
+  return sql<boolean>`coalesce(${sql.ref(column)} <= now(), true)`;
+}
+
 /** Returns the seconds until the lease in this column expires; null if there is none. */
 export function secondsLeft(column: string): RawBuilder<number | null> {
   return sql<number | null>`extract(epoch from ${sql.ref(column)} - now())::float8`;

@@ -66,7 +66,7 @@ async function startServer(options: RedisOptions, access: RedisAccess): Promise<
     { file: log },
   );
   const url = urlOf(access);
-  await untilReady(process, () => ping(url), { timeoutMs: 30_000, signal, logFile: log });
+  await untilReady(process, () => pingRedis(url), { timeoutMs: 30_000, signal, logFile: log });
   return process;
 }
 
@@ -86,7 +86,8 @@ function configuration(options: RedisAccess & Pick<RedisOptions, 'durable'>): st
   ].join('\n');
 }
 
-async function ping(url: string): Promise<void> {
+/** Resolves once the Redis at a URL responds. Throws if it cannot be reached. */
+export async function pingRedis(url: string): Promise<void> {
   const client = new Redis(url, { lazyConnect: true, retryStrategy: () => null });
   // The event can be ignored: `connect` and `ping` throw the error too. Without a listener, ioredis
   // would log it.

@@ -1,6 +1,6 @@
 import { sql } from 'kysely';
 import type { Owner, Tx } from '../../db/database.ts';
-import { leaseEnd, secondsLeft } from '../../db/leases/lease.ts';
+import { isFree, leaseEnd, secondsLeft } from '../../db/leases/lease.ts';
 import { takesLock } from '../../db/lock-order.ts';
 import type { MfaChange } from '../../db/tables/auth.ts';
 import { AppError } from '../../errors/app-error.ts';
@@ -34,7 +34,7 @@ const columns = [
   'mfa_users.token',
 ] as const;
 
-const isFree = sql<boolean>`coalesce(mfa_users.held_until <= now(), true)`;
+const heldUntil = 'mfa_users.held_until';
 const nextToken = sql<number>`mfa_users.token + 1`;
 
 /** Takes the lease of a user, whose row is added if there is none. */
@@ -58,7 +58,7 @@ export async function takeLease(
       conflict
         .column('user_id')
         .doUpdateSet({ ...lease, token: nextToken })
-        .where(isFree),
+        .where(isFree(heldUntil)),
     )
     .returning(columns)
     .executeTakeFirst();
@@ -75,7 +75,7 @@ export async function takeExistingLease(
     .updateTable('mfa_users')
     .set({ held_until: leaseEnd(), token: nextToken })
     .where('user_id', '=', userId)
-    .where(isFree)
+    .where(isFree(heldUntil))
     .returning(columns)
     .executeTakeFirst();
   if (taken !== undefined) return taken;

@@ -1,3 +1,4 @@
+import type { AccountNames } from '../../identity/account-names.ts';
 import { describeDocument, isNewer, isRolledBack } from './document-order.ts';
 import { createHistory } from './history.ts';
 import { applyTo, changesIn, createLayer } from './layer.ts';
@@ -11,7 +12,6 @@ import {
   kinds,
   type KnownObject,
   parseName,
-  type RememberedAccount,
   type RememberedChanges,
   type RememberedDocument,
   type StatementIds,
@@ -164,7 +164,7 @@ export function createRecollection() {
     vaultKeys: (): readonly string[] | undefined =>
       first((layer) => layer.vaultKeys.get('first'))?.value,
 
-    account: (): RememberedAccount | undefined => first(({ account }) => account.get('own'))?.value,
+    account: (): AccountNames | undefined => first(({ account }) => account.get('own'))?.value,
 
     /** Returns the values that were not told to the other devices yet. */
     untold(): RememberedChanges {

@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { AccountNames } from '../../identity/account-names.ts';
 
 /** A state of a document, by the place of its metadata in the document's history. */
 const DocumentState = z.object({
@@ -107,15 +108,6 @@ export interface KnownObject extends RememberedObject {
   readonly toldBy?: string;
 }
 
-/** The names by which entries, statements and identities name the user and the vault. */
-const RememberedAccount = z.object({
-  /** Id of the user. */
-  owner: z.string(),
-  /** The vault, by its public URL. */
-  issuer: z.string(),
-});
-export type RememberedAccount = Readonly<z.output<typeof RememberedAccount>>;
-
 const DeviceFate = z.enum(['registered', 'revoked']);
 
 /** Values that changed, by the name under which each is remembered. */
@@ -140,7 +132,7 @@ export const RememberedChanges = z.object({
    */
   lost: z.record(z.string(), z.int().positive()).default({}),
   /** Under the name `own`: the names by which the vault knows the user and itself. */
-  account: z.record(z.string(), RememberedAccount).default({}),
+  account: z.record(z.string(), AccountNames).default({}),
 });
 export type RememberedChanges = z.output<typeof RememberedChanges>;
 

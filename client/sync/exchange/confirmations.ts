@@ -1,4 +1,4 @@
-import { findUnlisted } from '../statements/check-statements.ts';
+import { findUnlisted, hashesOf } from '../statements/check-statements.ts';
 import { hashLeaf } from '../statements/statement.ts';
 import { findNewest } from '../statements/statements-member.ts';
 import type { QueuedWrite, StoredObject } from '../stores/stored-object.ts';
@@ -35,7 +35,7 @@ export async function queueConfirmations(
     if (server === null || server.data === null || queue.length > 0) return false;
     const listed = look.listed(objectId);
     if (listed === undefined) return false;
-    const named = new Set(Object.values(listed).map(([, hash]) => hash));
+    const named = hashesOf(listed);
     const newest = [...findNewest(server.statements).values()];
     if (newest.every(({ leaf }) => named.has(hashLeaf(leaf)))) return false;
     const opened = await statements.openAll(objectId, server.statements);

@@ -56,6 +56,11 @@ export function findUnlisted(
   return unlisted?.[0];
 }
 
+/** Returns the hashes of statements by their ids, for `findUnlisted`. */
+export function hashesOf(ids: StatementIds): Set<string> {
+  return new Set(Object.values(ids).map(([, hash]) => hash));
+}
+
 /** Returns the ids of statements. */
 export function idsOf(statements: Statements): StatementIds {
   const ids = Array.from(

@@ -6,7 +6,7 @@ import { findOlderDevice, isOlder } from '../../memory/values/object-order.ts';
 import type { KnownObject, StatementIds } from '../../memory/values/remembered.ts';
 import type { JsonObject } from '../objects/json.ts';
 import type { ObjectEncryption } from '../objects/object-encryption.ts';
-import { findContradiction, findOlder, findUnlisted, idsOf } from './check-statements.ts';
+import { findContradiction, findOlder, findUnlisted, hashesOf, idsOf } from './check-statements.ts';
 import type { StatementEncryption } from './statement-encryption.ts';
 import { hashLeaf, type Statements } from './statement.ts';
 import type { SealedStatements } from '../objects/sealed-statements.ts';
@@ -222,7 +222,7 @@ function assertListed(
   listed: StatementIds,
   { server, sent }: Known,
 ): void {
-  const trusted = new Set(Object.values(listed).map(([, hash]) => hash));
+  const trusted = hashesOf(listed);
   for (const { leaf } of findNewest(server?.statements ?? {}).values()) trusted.add(hashLeaf(leaf));
   if (sent !== undefined) trusted.add(hashLeaf(sent));
   if (findUnlisted(statements, trusted) !== undefined) throw new UnlistedError('object', objectId);

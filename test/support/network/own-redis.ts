@@ -2,10 +2,10 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import type { ExecutionContext } from 'ava';
-import { Redis } from 'ioredis';
 import { freePort } from '../../../app/dev/processes/free-port.ts';
 import { spawnGuarded } from '../../../app/dev/processes/guarded-process.ts';
 import { untilReady } from '../../../app/dev/processes/ready.ts';
+import { pingRedis } from '../../../app/dev/stack/redis.ts';
 import { loadTools } from '../../../app/dev/files/tools.ts';
 
 /** A Redis that a test may kill or pause; the test's end stops it. */
@@ -51,7 +51,7 @@ export async function startOwnRedis(
       },
       { file: path.join(directory, 'log') },
     );
-    await untilReady(server, () => ping(url), { timeoutMs: 60_000 });
+    await untilReady(server, () => pingRedis(url), { timeoutMs: 60_000 });
     return server;
   };
   let server = await start();
@@ -74,15 +74,4 @@ export async function startOwnRedis(
     hang: () => void process.kill(server.pid, 'SIGSTOP'),
     resume: () => void process.kill(server.pid, 'SIGCONT'),
   };
-}
-
-async function ping(url: string): Promise<void> {
-  const client = new Redis(url, { lazyConnect: true, retryStrategy: () => null });
-  client.on('error', () => undefined);
-  try {
-    await client.connect();
-    await client.ping();
-  } finally {
-    client.disconnect();
-  }
 }
