@@ -105,8 +105,12 @@ function worthOf(value: unknown): number {
   return members.size - text.length / maxLength - (unusual.test(text) ? 6 : 0);
 }
 
+/** Replaces secrets by stand-ins, and shortens lists. Lists of texts may have a fixed length. */
 function mask(value: unknown): unknown {
-  if (Array.isArray(value)) return value.slice(0, 2).map(mask);
+  if (Array.isArray(value)) {
+    const isTexts = value.every((item) => typeof item === 'string');
+    return isTexts ? value : value.slice(0, 2).map(mask);
+  }
   if (typeof value !== 'object' || value === null) return value;
   return Object.fromEntries(
     Object.entries(value).map(([name, member]) => [name, standIns[name] ?? mask(member)]),
