@@ -27,6 +27,7 @@ export function loadConfig(env: NodeJS.ProcessEnv) {
     mfa: toMfaConfig(values.mfa),
     uploads: values.uploads,
     documents: values.documents,
+    jobs: values.jobs,
     plans: { standard, named },
     sync: { ...sync, rules: sync.rules ?? new Map<never, never>() },
     maintenance: values.maintenance,

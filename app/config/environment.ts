@@ -8,7 +8,7 @@ import { parseSettings } from '../../signer/protocol/process/parse-settings.ts';
 import { alertSettings, auditSettings } from './settings/audit.ts';
 import { authSettings, readTrustedIssuers } from './settings/auth/auth.ts';
 import { databaseSettings, redisSettings, signerSettings } from './settings/backends.ts';
-import { documentSettings, maintenanceSettings } from './settings/documents.ts';
+import { documentSettings, jobSettings, maintenanceSettings } from './settings/documents.ts';
 import { keySettings } from './settings/keys.ts';
 import { limitSettings } from './settings/limits.ts';
 import { httpSettings, internalKeySettings } from './settings/listeners.ts';
@@ -38,6 +38,7 @@ export const settingGroups = {
   uploads: uploadSettings,
   plans: planSettings,
   documents: documentSettings,
+  jobs: jobSettings,
   maintenance: maintenanceSettings,
   sync: syncSettings,
   audit: auditSettings,

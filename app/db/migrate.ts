@@ -34,6 +34,7 @@ import { Migration0037MemoryRecords } from './migrations/0037-memory-records.ts'
 import { Migration0038EntriesByResource } from './migrations/0038-entries-by-resource.ts';
 import { Migration0039Mfa } from './migrations/0039-mfa.ts';
 import { Migration0040Jobs } from './migrations/0040-jobs.ts';
+import { Migration0047EvidenceExports } from './migrations/0047-evidence-exports.ts';
 import { entities } from './schema.ts';
 
 /**
@@ -72,6 +73,7 @@ const migrations: readonly ConcreteMigration[] = [
   Migration0038EntriesByResource,
   Migration0039Mfa,
   Migration0040Jobs,
+  Migration0047EvidenceExports,
 ];
 
 /** An arbitrary key of the advisory lock that lets only one process migrate at a time. */

@@ -7,6 +7,7 @@ import { violatesUnique } from '../db/pg-error.ts';
 import { AppError } from '../errors/app-error.ts';
 import type { Caller } from '../http/requests/caller.ts';
 import type { ServiceRequest } from '../http/requests/request.ts';
+import { removeExports } from '../evidence-exports/rows/export-rows.ts';
 import type { Outbox } from '../outbox/outbox.ts';
 import { backlogChecked, type Act, type Acted } from '../audit-trail/act.ts';
 import type { RequestEvent } from '../audit-trail/event.ts';
@@ -190,6 +191,7 @@ async function removeDocument(
     action: 'document.deleted',
     ...statedVersion(row),
   }));
+  await removeExports(tx, outbox, { documentId: id });
   await tx
     .deleteFrom('documents')
     .where('id', '=', id)

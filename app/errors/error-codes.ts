@@ -234,6 +234,10 @@ const kinds = {
     'This maintenance task is already running; wait until it ends.',
   ),
   entry_erased: kind(410, 'The text of this entry was erased; its hash and signature remain.'),
+  export_expired: kind(
+    410,
+    'The archive of this job was removed; submit another job for a new one.',
+  ),
   mfa_expired: kind(410, 'The set-up of MFA has expired; begin a new one.'),
   session_expired: kind(410, 'The upload session has expired; open a new upload session.'),
   request_timeout: kind(408, 'The request did not arrive in time; send it again.'),

@@ -1,9 +1,13 @@
 import { smallBodyBytes } from '../http/bodies/json-body.ts';
+import { answerWithFile } from '../documents/downloads/file-answer.ts';
+import { mayRead } from '../documents/records/access.ts';
 import { EventStream } from '../http/responses/event-stream.ts';
 import { linkNextPage } from '../http/responses/next-page.ts';
 import { listBytes } from '../http/responses/page.ts';
+import { StreamedAnswer } from '../http/responses/streamed-answer.ts';
 import { routeFor } from '../http/routing/route.ts';
 import type { JobStreams } from './events/job-streams.ts';
+import type { JobExports } from './exports.ts';
 import type { Jobs } from './jobs.ts';
 import {
   JobId,
@@ -19,11 +23,14 @@ const tag = 'Jobs';
 const access = { scopes: ['jobs:submit'] } as const;
 const path = '/v1/jobs';
 
+/** Bytes of an archive that are in memory at once. */
+const chunkBytes = 2 ** 19;
 /** Bytes of the longest event. */
 const eventBytes = 2 ** 8;
 
 interface JobServices {
   readonly jobs: Jobs;
+  readonly jobExports: JobExports;
   readonly jobStreams: JobStreams;
 }
 
@@ -49,7 +56,7 @@ export const jobRoutes = [
     idempotent: true,
     status: 202,
     response: SubmittedJob,
-    errors: [...submissionErrors, 'access_denied'],
+    errors: [...submissionErrors, 'access_denied', 'not_found'],
     audit: { actions: ['job.submitted'] },
     handler: ({ jobs }, { request, body }) => jobs.submit(request, body),
   }),
@@ -119,5 +126,27 @@ export const jobRoutes = [
     handler: async ({ jobStreams }, { request, params }): Promise<EventStream> => ({
       open: (listener) => jobStreams.open(request, params.jobId, listener),
     }),
+  }),
+  route({
+    method: 'get',
+    path: `${path}/:jobId/export`,
+    operation: 'downloadExport',
+    tag,
+    summary: 'Returns the archive of an evidence export, or one range of it',
+    access: { scopes: [...access.scopes, ...mayRead.scopes] },
+    params: JobId,
+    status: 200,
+    response: StreamedAnswer,
+    maxAnswerBytes: chunkBytes,
+    errors: [
+      'invalid_request',
+      'not_found',
+      'export_expired',
+      'precondition_failed',
+      'range_not_satisfiable',
+      'storage_unavailable',
+    ],
+    handler: async ({ jobExports }, { request, params, http, reply }): Promise<StreamedAnswer> =>
+      answerWithFile(http.stream, reply, await jobExports.find(request, params.jobId)),
   }),
 ];

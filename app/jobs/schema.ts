@@ -1,6 +1,12 @@
 import { z } from 'zod';
 import { Limit, Timestamp, Uuid, UuidCursor } from '../http/bodies/wire.ts';
-import { EmailValidation, EmailValidationResult, JobTypeName } from './types/schemas.ts';
+import {
+  EmailValidation,
+  EmailValidationResult,
+  EvidenceExport,
+  EvidenceExportResult,
+  JobTypeName,
+} from './types/schemas.ts';
 
 const JobStatus = z
   .enum(['PENDING', 'ACTIVE', 'COMPLETED', 'FAILED', 'RETRIED'])
@@ -19,6 +25,14 @@ export const SubmitJob = z
         payload: EmailValidation.describe('Whose registration it is.'),
       })
       .meta({ id: 'EmailValidationJob' }),
+    z
+      .strictObject({
+        type: z
+          .literal('EVIDENCE_EXPORT')
+          .describe('Writes the evidence of a document into an archive.'),
+        payload: EvidenceExport.describe('Whose evidence is exported.'),
+      })
+      .meta({ id: 'EvidenceExportJob' }),
   ])
   .meta({ id: 'NewJob' });
 
@@ -44,7 +58,10 @@ export const JobView = z
     submittedAt,
     completedAt: Timestamp.nullable().describe('When the job was completed; null if it was not.'),
     failedAt: Timestamp.nullable().describe('When the job failed; null if it did not.'),
-    result: EmailValidationResult.nullable().describe('The result; null unless completed.'),
+    result: z
+      .union([EmailValidationResult, EvidenceExportResult])
+      .nullable()
+      .describe('The result, which depends on the type; null unless the job is completed.'),
     error: z.string().nullable().describe('A code that says why the job failed.'),
     retryable: z.boolean().nullable().describe('Whether a failed job can be retried.'),
     retryCount,

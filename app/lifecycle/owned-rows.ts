@@ -39,6 +39,8 @@ export const fates = {
   replaced_keys: keys,
   memory_records: keys,
   sender_blocks: data,
+  // Removed by removeExports.
+  evidence_exports: { closure: 'feature', move: 'allowed' },
   // Jobs end by themselves, and what they left in another tenant is purged.
   jobs: { closure: 'data', move: 'allowed' },
   sync_counters: data,

@@ -8,7 +8,9 @@ import {
 import type { Clock } from '../async/clock.ts';
 import { countOldBindings, removeOldBindings } from '../devices/expired-bindings.ts';
 import { countOldKeys, removeOldKeys } from '../idempotency/expired-keys.ts';
+import { countExpiredExports, removeExpiredExports } from '../evidence-exports/rows/export-rows.ts';
 import type { UnfinishedMfa } from '../mfa/unfinished.ts';
+import type { Outbox } from '../outbox/outbox.ts';
 import { countOldReplaced, removeOldReplaced } from '../replaced-keys/rows/replaced-keys.ts';
 import {
   countOldHistory,
@@ -32,6 +34,7 @@ const nothing = {
   removedRefreshTokens: 0,
   removedSessionDevices: 0,
   removedReplacedKeys: 0,
+  removedExports: 0,
   settledMfaChanges: 0,
 };
 
@@ -43,6 +46,7 @@ const batchSize = 1_000;
 const sessionBatchSize = 100;
 
 interface CollectGarbageOptions {
+  readonly outbox: Outbox;
   readonly garbage: Garbage;
   readonly unfinishedMfa: UnfinishedMfa;
   readonly clock: Clock;
@@ -53,6 +57,7 @@ interface CollectGarbageOptions {
  * database, and that ends changes of MFA which were begun and not finished.
  */
 export function createCollectGarbage({
+  outbox,
   garbage,
   unfinishedMfa,
   clock,
@@ -79,6 +84,9 @@ export function createCollectGarbage({
     yield* whileFull(batchSize, async (tx) => ({
       removedReplacedKeys: await removeOldReplaced(tx, clock(), batchSize),
     }));
+    yield* whileFull(batchSize, async (tx) => ({
+      removedExports: await removeExpiredExports(tx, outbox, batchSize),
+    }));
     yield* whileFull(sessionBatchSize, async (tx) => ({
       removedLoginSessions: await removeOldSessions(tx, clock(), sessionBatchSize),
     }));
@@ -101,6 +109,7 @@ export function createCollectGarbage({
       removedRefreshTokens: await countOldTokens(tx, clock()),
       removedSessionDevices: await countOldBindings(tx, clock()),
       removedReplacedKeys: await countOldReplaced(tx, clock()),
+      removedExports: await countExpiredExports(tx),
       settledMfaChanges: await unfinishedMfa.count(tx),
     });
   }

@@ -69,6 +69,9 @@ export const CollectedGarbage = reportOf('collect-garbage', {
   removedReplacedKeys: z
     .int()
     .meta({ description: 'Envelopes and sharing keys that were replaced over 30 days ago.' }),
+  removedExports: z
+    .int()
+    .meta({ description: 'Archives of evidence exports that expired: see JOBS_EXPORT_DAYS.' }),
   settledMfaChanges: z
     .int()
     .meta({ description: 'Users whose unfinished changes of MFA were recorded or ended.' }),

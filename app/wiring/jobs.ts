@@ -1,9 +1,12 @@
 import type { Config } from '../config/config.ts';
 import { startJobStreams } from '../jobs/events/job-streams.ts';
+import { createEvidenceExports } from '../evidence-exports/evidence-exports.ts';
+import { createJobExports } from '../jobs/exports.ts';
 import { createJobs } from '../jobs/jobs.ts';
 import { createJobOperation } from '../jobs/operation/operation.ts';
 import { openJobQueue } from '../jobs/queue/queue.ts';
 import { createEmailValidation } from '../jobs/types/email-validation.ts';
+import { createEvidenceExport } from '../jobs/types/evidence-export.ts';
 import { startJobWorker } from '../jobs/worker/worker.ts';
 import type { RowCipher } from '../encryption/row-cipher.ts';
 import type { Outbox } from '../outbox/outbox.ts';
@@ -26,7 +29,11 @@ interface JobsOptions extends Backends, Omit<AuditServices, 'stop'>, Omit<Access
 export function startJobs(config: Config, options: JobsOptions) {
   const { redis } = options;
   const renewal = createTokenRenewal(options);
-  const all = [createEmailValidation({ ...options, renewal })];
+  const exports = createEvidenceExports({ ...options, ...config.jobs });
+  const all = [
+    createEmailValidation({ ...options, renewal }),
+    createEvidenceExport({ ...options, exports }),
+  ];
   const types = new Map(all.map((type) => [type.name, type]));
   // The name of the database tells vaults apart that share a Redis.
   const vault = new URL(valueOf(config.database.serviceUrl)).pathname.slice(1);
@@ -37,6 +44,7 @@ export function startJobs(config: Config, options: JobsOptions) {
     : undefined;
   return {
     jobs: createJobs({ ...options, queue, types }),
+    jobExports: createJobExports(options),
     jobOperation: createJobOperation({ ...options, queue }),
     jobStreams: streams,
     async stop() {

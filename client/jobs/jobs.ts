@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import type { Bytes } from '../bytes/bytes.ts';
 import type { Http } from '../http/http.ts';
 import { listPages } from '../http/pages.ts';
 import type { RetryPolicy } from '../http/retry.ts';
@@ -47,6 +48,15 @@ export interface Jobs {
    */
   retry(jobId: string): Promise<RetriedJob>;
   /**
+   * Opens the archive of a completed EVIDENCE_EXPORT, and resolves with its bytes, which can be
+   * iterated once. What it holds is verified by the script in it. Throws VaultError 404 not_found, or
+   * 410 export_expired.
+   */
+  openExport(
+    jobId: string,
+    options?: { readonly signal?: AbortSignal },
+  ): Promise<AsyncIterable<Bytes>>;
+  /**
    * Resolves with a job once it is over, which it finds out every second. Throws the reason of
    * `signal` if it aborts before.
    */
@@ -74,6 +84,10 @@ export function createJobs({ http, retry }: JobsOptions): Jobs {
     get,
     list: ({ pageSize } = {}) => listPages(http, Job, routePath, pageSize),
     retry: (jobId) => http.json(Retried, { method: 'POST', path: `${pathOf(jobId)}/retry` }),
+    async openExport(jobId, { signal } = {}) {
+      const request = { method: 'GET', path: `${pathOf(jobId)}/export`, signal } as const;
+      return (await http.open(request)).pieces;
+    },
     async untilOver(jobId, { signal } = {}) {
       for (;;) {
         const job = await get(jobId);

@@ -24,6 +24,7 @@ export const tableOwners: TableOwners = {
   documents: ['app/documents'],
   removed_documents: ['app/documents'],
   encryption_keys: ['app/encryption-keys'],
+  evidence_exports: ['app/evidence-exports'],
   idempotency_keys: ['app/idempotency'],
   identities: ['app/tokens'],
   isolation_canaries: ['app/db/isolation'],

@@ -15,6 +15,7 @@ export const nothing = {
   removedRefreshTokens: 0,
   removedSessionDevices: 0,
   removedReplacedKeys: 0,
+  removedExports: 0,
   settledMfaChanges: 0,
 };
 

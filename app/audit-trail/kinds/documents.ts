@@ -88,6 +88,12 @@ export const documentEvents = {
       author: author.optional(),
     }),
   },
+  'document.exported': {
+    resource: 'document',
+    actor: theUser,
+    data: z.strictObject({ manifestHash: Text, through: Count }),
+    note: '`manifestHash` is the SHA3-256 of manifest.txt; the entries 1 to `through` are exported',
+  },
   'document.shared': {
     resource: 'document',
     actor: theUser,

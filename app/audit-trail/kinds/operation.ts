@@ -18,6 +18,7 @@ const maintenanceCounts = {
   removedRefreshTokens: Count.optional(),
   removedSessionDevices: Count.optional(),
   removedReplacedKeys: Count.optional(),
+  removedExports: Count.optional(),
   settledMfaChanges: Count.optional(),
   retriedEntries: Count.optional(),
   recoveredEntries: Count.optional(),

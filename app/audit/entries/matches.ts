@@ -1,9 +1,8 @@
 import { sql } from 'kysely';
 import type { z } from 'zod';
 import type { Tx } from '../../db/database.ts';
-import type { Caller } from '../../http/requests/caller.ts';
 import type { EntryQuery } from './schema.ts';
-import { selectReadable } from './readers.ts';
+import { selectReadable, type EntryReader } from './readers.ts';
 
 type Query = z.output<typeof EntryQuery>;
 
@@ -13,7 +12,7 @@ export const maxLookedThrough = 10_000;
  * Selects the entries that the caller may see, newest first. Applies only the filters that have an
  * index.
  */
-export function selectInReach(tx: Tx, caller: Caller, query: Omit<Query, 'limit'> = {}) {
+export function selectInReach(tx: Tx, caller: EntryReader, query: Omit<Query, 'limit'> = {}) {
   const { resourceType, resourceId, from, to, cursor } = query;
   let found = selectReadable(tx, caller).orderBy('id', 'desc');
   if (resourceId !== undefined) {

@@ -2,20 +2,23 @@ import { isInReach, reachOf } from '../../accounts/reach.ts';
 import type { Database, Tx } from '../../db/database.ts';
 import type { Caller } from '../../http/requests/caller.ts';
 
+/** Whoever reads entries: a caller, or a job on behalf of a user. */
+export type EntryReader = Pick<Caller, 'userId' | 'tenantId' | 'roles'>;
+
 /**
  * Runs `read` in a transaction that can see the entries of other users if the caller may. `read`
  * MUST query entries by `selectReadable`.
  */
 export function asReader<T>(
   db: Database,
-  caller: Caller,
+  caller: EntryReader,
   read: (tx: Tx) => Promise<T>,
 ): Promise<T> {
   return reachOf(caller, 'audit') === undefined ? db.asUser(caller, read) : db.asService(read);
 }
 
 /** Selects the entries that the caller may see: their own, or for auditors those in reach. */
-export function selectReadable(tx: Tx, caller: Caller) {
+export function selectReadable(tx: Tx, caller: EntryReader) {
   const entries = tx.selectFrom('audit_entries');
   const reach = reachOf(caller, 'audit');
   if (reach !== undefined) return entries.where(isInReach(reach));

@@ -1,7 +1,7 @@
 import type { Database } from '../../db/database.ts';
 import { AppError } from '../../errors/app-error.ts';
-import type { Caller } from '../../http/requests/caller.ts';
 import type { AuditProof } from '../../proof/proof.ts';
+import type { EntryReader } from '../entries/readers.ts';
 import type { Sealer } from '../sealing/sealer.ts';
 import type { Absence, StoredProofs } from './stored-proofs.ts';
 
@@ -12,21 +12,23 @@ export interface Proofs {
    * see, proof_not_ready until the entry is signed, entry_unrecoverable with the tombstone's id as
    * `proofId` if the entry was abandoned, or entry_erased.
    */
-  get(caller: Caller, entryId: string): Promise<AuditProof>;
+  get(caller: EntryReader, entryId: string): Promise<AuditProof>;
   /**
    * Returns the audit proofs of the entries that have a proof, in the order of `entryIds`. Reads
    * all of them at once: `findOfResource` tells how many are not too many.
    */
-  list(caller: Caller, entryIds: readonly string[]): Promise<AuditProof[]>;
+  list(caller: EntryReader, entryIds: readonly string[]): Promise<AuditProof[]>;
   /** Returns a page of the entries of a resource that the caller may see, as StoredProofs does. */
   readonly findOfResource: StoredProofs['findOfResource'];
+  /** Returns the number of the last entry of a resource; 0 if the caller sees none. */
+  readonly findLastOfResource: StoredProofs['findLastOfResource'];
   /** Returns the proofs of the last restores of the vault, newest first. */
   readonly findRestores: StoredProofs['findRestores'];
   /**
    * Waits for the audit proof of an entry. Resolves with undefined if the entry is not signed
    * within `ms`. Rejects at once with any error of `get` except proof_not_ready.
    */
-  waitFor(caller: Caller, entryId: string, ms: number): Promise<AuditProof | undefined>;
+  waitFor(caller: EntryReader, entryId: string, ms: number): Promise<AuditProof | undefined>;
   /** Rejects with the error by which `get` reports that an entry has no proof. */
   refuse(entryId: string, absence: Absence): Promise<never>;
 }
@@ -56,7 +58,7 @@ export function createProofs({ db, storedProofs, sealer }: ProofsOptions): Proof
     throw new AppError(reason, { members: { proofId: letter?.tombstone_id ?? '' } });
   }
 
-  async function get(caller: Caller, entryId: string): Promise<AuditProof> {
+  async function get(caller: EntryReader, entryId: string): Promise<AuditProof> {
     const [stored] = await storedProofs.find(caller, [entryId]);
     if (stored === undefined) throw new AppError('not_found');
     if ('absence' in stored) return refuse(entryId, stored.absence);
@@ -74,6 +76,7 @@ export function createProofs({ db, storedProofs, sealer }: ProofsOptions): Proof
       return stored.flatMap((found) => ('proof' in found ? [found.proof] : []));
     },
     findOfResource: storedProofs.findOfResource,
+    findLastOfResource: storedProofs.findLastOfResource,
     findRestores: storedProofs.findRestores,
     async waitFor(caller, entryId, ms) {
       const deadline = performance.now() + ms;

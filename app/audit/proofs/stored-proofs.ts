@@ -2,14 +2,13 @@ import { sql, type Selectable } from 'kysely';
 import { nobody } from '../../audit-trail/event.ts';
 import type { Database, Tx } from '../../db/database.ts';
 import type { Schema } from '../../db/schema.ts';
-import type { Caller } from '../../http/requests/caller.ts';
 import type { RegisteredKey } from '../../proof/registered-key.ts';
 import type { KeyRegistry } from '../../signing-keys/registry.ts';
 import { pageBytes } from '../../http/responses/page.ts';
 import { selectInReach, selectMatches, textBytes } from '../entries/matches.ts';
 import type { AuditProof } from '../../proof/proof.ts';
 import { composeSealedText } from '../../proof/sealed-text.ts';
-import { asReader, selectReadable } from '../entries/readers.ts';
+import { asReader, selectReadable, type EntryReader } from '../entries/readers.ts';
 
 /** The reason why an entry has no proof, as an error code. */
 export interface Absence {
@@ -93,7 +92,7 @@ export function createStoredProofs({ db, registry }: StoredProofsOptions) {
    * Returns one result for each id, in the order of the ids. An entry that the caller may not see
    * is reported as not_found.
    */
-  async function find(caller: Caller, entryIds: readonly string[]): Promise<StoredProof[]> {
+  async function find(caller: EntryReader, entryIds: readonly string[]): Promise<StoredProof[]> {
     const rows = await asReader(db, caller, (tx) =>
       selectReadable(tx, caller)
         .select(readColumns)
@@ -107,7 +106,7 @@ export function createStoredProofs({ db, registry }: StoredProofsOptions) {
 
   /** Returns the sizes in bytes of the texts of the entries that the caller may see. */
   async function findSizes(
-    caller: Caller,
+    caller: EntryReader,
     entryIds: readonly string[],
   ): Promise<ReadonlyMap<string, number>> {
     const rows = await asReader(db, caller, (tx) =>
@@ -121,12 +120,26 @@ export function createStoredProofs({ db, registry }: StoredProofsOptions) {
 
   return {
     find,
-    findOfResource: (caller: Caller, resource: Resource, page: EntriesPage) =>
+    findOfResource: (caller: EntryReader, resource: Resource, page: EntriesPage) =>
       asReader(db, caller, (tx) => selectOfResource(tx, caller, resource, page).execute()),
+
+    /** Returns the number of the last entry of a resource; 0 if the reader sees none. */
+    async findLastOfResource(reader: EntryReader, resource: Resource): Promise<number> {
+      const last = await asReader(db, reader, (tx) =>
+        selectReadable(tx, reader)
+          .select('seq')
+          .where('resource_type', '=', resource.type)
+          .where('resource_id', '=', resource.id)
+          .orderBy('seq', 'desc')
+          .limit(1)
+          .executeTakeFirst(),
+      );
+      return last?.seq ?? 0;
+    },
 
     /** Yields the results of `find` in slices whose entries have at most 1 MiB of text. */
     async *findInSlices(
-      caller: Caller,
+      caller: EntryReader,
       entryIds: readonly string[],
     ): AsyncGenerator<readonly StoredProof[], void, void> {
       const sizes = await findSizes(caller, entryIds);
@@ -167,7 +180,7 @@ export function createStoredProofs({ db, registry }: StoredProofsOptions) {
     },
 
     /** Returns the ids of the newest `limit` entries that the caller may see and are not erased. */
-    async findNewestIds(caller: Caller, limit: number): Promise<string[]> {
+    async findNewestIds(caller: EntryReader, limit: number): Promise<string[]> {
       const rows = await asReader(db, caller, (tx) =>
         selectMatches(tx, selectInReach(tx, caller))
           .where('erased_at', 'is', null)
@@ -185,7 +198,7 @@ const namedVersion = sql<number>`(canonical::jsonb -> 'data' ->> 'version')::int
 /** Selects entries of a resource in the order of their numbers, with the sizes of their texts. */
 function selectOfResource(
   tx: Tx,
-  caller: Caller,
+  caller: EntryReader,
   { type, id }: Resource,
   { after = 0, limit, action, version }: EntriesPage,
 ) {

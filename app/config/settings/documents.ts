@@ -17,6 +17,19 @@ export const documentSettings = {
   },
 };
 
+/** Settings of jobs. */
+export const jobSettings = {
+  title: 'Jobs',
+  settings: {
+    exportDays: setting('JOBS_EXPORT_DAYS', Count.max(365).default(7), {
+      unit: 'days',
+      description:
+        'How long the archive of an evidence export can be downloaded. It is removed earlier if ' +
+        'its document is exported again, or if its job is purged or its account closed.',
+    }),
+  },
+};
+
 const GraceHours = z.coerce.number().int().min(0).max(8_760).default(24);
 
 /** Settings of maintenance. */

@@ -1,10 +1,9 @@
 import { z } from 'zod';
-import { AppError } from '../../errors/app-error.ts';
 import { IntegerText } from '../../http/bodies/wire.ts';
 import { routeFor } from '../../http/routing/route.ts';
 import { StreamedAnswer } from '../../http/responses/streamed-answer.ts';
 import { mayRead } from '../records/access.ts';
-import { evaluate } from './range-request.ts';
+import { answerWithFile } from './file-answer.ts';
 import type { Downloads } from './downloads.ts';
 import { DocumentId } from '../records/schema.ts';
 
@@ -44,28 +43,13 @@ export const downloadRoutes = [
     handler: async ({ downloads }, input): Promise<StreamedAnswer> => {
       const { request, params, query, http, reply } = input;
       const file = await downloads.find(request, params.id, query.version);
-      const { file_size: size, file_hash: fileHash, storage_key: key } = file;
-      const etag = `"${fileHash}"`;
-      const headers = {
-        ETag: etag,
-        'Accept-Ranges': 'bytes',
-        'Cache-Control': 'private, no-cache',
-      };
-      const wanted = evaluate(http.stream, etag, size);
-      if (wanted === 'beyond') {
-        reply.set('Content-Range', `bytes */${size}`);
-        throw new AppError('range_not_satisfiable');
-      }
-      if (wanted === 'nothing') return { status: 304, headers };
-      const range = wanted === 'all' ? undefined : wanted;
-      const body = {
+      const { file_size: size, file_hash: hash, storage_key: key } = file;
+      return answerWithFile(http.stream, reply, {
         fileName: key.slice(key.indexOf('/') + 1),
-        length: range === undefined ? size : range.last - range.first + 1,
-        open: (signal: AbortSignal) => downloads.open(request, file, { range, signal }),
-      };
-      if (range === undefined) return { status: 200, headers, body };
-      const contentRange = `bytes ${range.first}-${range.last}/${size}`;
-      return { status: 206, headers: { ...headers, 'Content-Range': contentRange }, body };
+        size,
+        hash,
+        open: (range, signal) => downloads.open(request, file, { range, signal }),
+      });
     },
   }),
 ];

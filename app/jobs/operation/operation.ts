@@ -7,6 +7,7 @@ import { lengthy, type Database, type Tx } from '../../db/database.ts';
 import { AppError } from '../../errors/app-error.ts';
 import type { Caller } from '../../http/requests/caller.ts';
 import type { ServiceRequest } from '../../http/requests/request.ts';
+import type { Outbox } from '../../outbox/outbox.ts';
 import type { JobQueue } from '../queue/queue.ts';
 import { readerOf, type JobReader } from '../rows/job-rows.ts';
 import type { FailedJobs, FailedQuery, PurgeableQuery, Purged, PurgeQuery } from './schema.ts';
@@ -24,6 +25,7 @@ const defaultAges = {
 const previewed = 100;
 
 interface OperationOptions {
+  readonly outbox: Outbox;
   readonly db: Database;
   readonly act: Act;
   readonly queue: Pick<JobQueue, 'listOld' | 'remove'>;
@@ -32,7 +34,7 @@ interface OperationOptions {
 export type JobOperation = ReturnType<typeof createJobOperation>;
 
 /** Creates the service with which operators look after the jobs of all users. */
-export function createJobOperation({ db, act, queue }: OperationOptions) {
+export function createJobOperation({ db, act, outbox, queue }: OperationOptions) {
   const entries = createEntryPurge({ db, queue });
 
   /** Removes old jobs in batches, each with its audit entry. Resolves with their number. */
@@ -44,7 +46,7 @@ export function createJobOperation({ db, act, queue }: OperationOptions) {
     const resource = { type: 'job_purge', id: uuidv7() } as const;
     let left = redis;
     const purgeBatch = async (tx: Tx): Promise<Acted<number>> => {
-      const removed = seconds === undefined ? 0 : await purgeJobs(tx, reach, seconds);
+      const removed = seconds === undefined ? 0 : await purgeJobs(tx, outbox, { reach, seconds });
       const purged = {
         action: 'jobs.purged',
         owner: nobody,

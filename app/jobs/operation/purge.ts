@@ -2,6 +2,8 @@ import { sql } from 'kysely';
 import { isInReach, type Reach } from '../../accounts/reach.ts';
 import type { Database, Tx } from '../../db/database.ts';
 import { takesLock } from '../../db/lock-order.ts';
+import { removeExports } from '../../evidence-exports/rows/export-rows.ts';
+import type { Outbox } from '../../outbox/outbox.ts';
 import type { Entry } from '../queue/old-entries.ts';
 import type { JobQueue } from '../queue/queue.ts';
 import { selectOld } from './finished-jobs.ts';
@@ -10,18 +12,28 @@ import { selectOld } from './finished-jobs.ts';
 export const purgeBatchSize = 1_000;
 
 /**
- * Removes a batch of the jobs in reach that have been over for at least `seconds`. Resolves with
- * their number, which is less than `purgeBatchSize` in the last batch.
+ * Removes a batch of the jobs in reach that have been over for at least `seconds`, with their
+ * archives. Resolves with their number, which is less than `purgeBatchSize` in the last batch.
  */
-export async function purgeJobs(tx: Tx, reach: Reach, seconds: number): Promise<number> {
+export async function purgeJobs(
+  tx: Tx,
+  outbox: Outbox,
+  { reach, seconds }: { readonly reach: Reach; readonly seconds: number },
+): Promise<number> {
   takesLock(tx, 'job');
-  const old = selectOld(tx, reach, seconds)
+  const old = await selectOld(tx, reach, seconds)
     .select('id')
     .orderBy('finished_at')
     .limit(purgeBatchSize)
     .forUpdate()
-    .skipLocked();
-  const { numDeletedRows } = await tx.deleteFrom('jobs').where('id', 'in', old).executeTakeFirst();
+    .skipLocked()
+    .execute();
+  const jobIds = old.map(({ id }) => id);
+  await removeExports(tx, outbox, { jobIds });
+  const { numDeletedRows } = await tx
+    .deleteFrom('jobs')
+    .where('id', '=', sql<string>`any(${jobIds}::uuid[])`)
+    .executeTakeFirst();
   return Number(numDeletedRows);
 }
 

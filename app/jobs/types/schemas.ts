@@ -1,7 +1,10 @@
 import { z } from 'zod';
 import { Email } from '../../accounts/email.ts';
+import { Uuid } from '../../http/bodies/wire.ts';
 
-export const JobTypeName = z.enum(['EMAIL_VALIDATION']).describe('Type of the job.');
+export const JobTypeName = z
+  .enum(['EMAIL_VALIDATION', 'EVIDENCE_EXPORT'])
+  .describe('Type of the job.');
 
 export const EmailValidation = z
   .strictObject({ email: Email.describe('The e-mail address of the registration.') })
@@ -12,3 +15,26 @@ export const EmailValidationResult = z
     processed: z.literal(true).describe('Always this value, whether or not an e-mail was sent.'),
   })
   .meta({ id: 'EmailValidationResult' });
+
+export const EvidenceExport = z
+  .strictObject({
+    documentId: Uuid.describe('Id of a document of the caller.'),
+    includeFile: z
+      .boolean()
+      .optional()
+      .describe('Whether the archive has the stored files too. Default: false.'),
+  })
+  .meta({ id: 'EvidenceExportPayload' });
+
+export const EvidenceExportResult = z
+  .strictObject({
+    documentId: Uuid.describe('Id of the document.'),
+    through: z.int().min(1).describe('Number of the last entry of the document in the archive.'),
+    proofId: Uuid.describe('Id of the entry that records the export.'),
+    manifestHash: z.string().describe('SHA3-256 of the manifest in the archive, hex.'),
+    downloadPath: z.string().describe('Path at which the archive can be downloaded.'),
+    size: z.int().min(1).describe('Size of the archive in bytes.'),
+    hash: z.string().describe('SHA3-256 of the archive, hex.'),
+    expiresAt: z.iso.datetime().describe('When the archive is removed.'),
+  })
+  .meta({ id: 'EvidenceExportResult' });

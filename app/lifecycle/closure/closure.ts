@@ -5,6 +5,7 @@ import { takesLock } from '../../db/lock-order.ts';
 import { removeUnsealed } from '../../documents/remove-unsealed.ts';
 import { lockEnvelope } from '../../envelopes/rows.ts';
 import { AppError } from '../../errors/app-error.ts';
+import { removeExports } from '../../evidence-exports/rows/export-rows.ts';
 import type { ServiceRequest } from '../../http/requests/request.ts';
 import { forgetLater } from '../../mfa/account-closure.ts';
 import { noticeExpiry } from '../../outbox/mail.ts';
@@ -51,7 +52,7 @@ export function createClosure(options: ClosureOptions) {
     // processes refuse the account's other sessions, within 5 s.
     if (caller.sessionId !== undefined) await revocations.revoke(tx, caller, caller.sessionId);
     await removeWaitingMails(tx, [caller.userId], email);
-    const removed = { ...keys, ...(await removeData(tx, uploads, caller)) };
+    const removed = { ...keys, ...(await removeData(tx, { uploads, outbox }, caller)) };
     await outbox.add(tx, 'email', {
       to: email,
       template: 'account-closed',
@@ -92,7 +93,11 @@ export function createClosure(options: ClosureOptions) {
         if (!(await isClosed(tx, owner))) return;
         const keys = await removeKeys(tx, owner);
         const sessions = await endLogins(tx, owner);
-        const removed = { sessions, ...keys, ...(await removeData(tx, uploads, owner)) };
+        const removed = {
+          sessions,
+          ...keys,
+          ...(await removeData(tx, { uploads, outbox }, owner)),
+        };
         if (Object.values(removed).every((count) => count === 0)) return;
         await sweepLater(tx, outbox, owner, clock());
         await audit.append(tx, {
@@ -117,8 +122,13 @@ async function removeKeys(tx: Tx, owner: Owner) {
   return { envelopes, devices };
 }
 
-/** Removes the data of a user: shares, unsealed documents, uploads and synchronised objects. */
-async function removeData(tx: Tx, uploads: Uploads, owner: Owner) {
+/** Removes the data of a user: evidence exports, shares, unsealed documents, uploads and synchronised objects. */
+async function removeData(
+  tx: Tx,
+  { uploads, outbox }: Pick<ClosureOptions, 'uploads' | 'outbox'>,
+  owner: Owner,
+) {
+  await removeExports(tx, outbox, { owner });
   const shared = await removeSharing(tx, owner);
   const removed = await removeUnsealed(tx, uploads, owner);
   const { sync_objects: syncObjects = 0 } = await removeRows(tx, owner, 'data');

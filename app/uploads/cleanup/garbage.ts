@@ -14,11 +14,10 @@ type StoredObject = OutboxPayloads['object.delete'];
 
 const pageSize = 100;
 const keptAfterRestoreDays = 30;
-/**
- * Matches the storage keys of upload sessions. Objects with other keys, such as high-water marks,
- * are never garbage, except probes.
- */
+/** Matches the storage keys of upload sessions. */
 const ofSession = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}\/[^/]+$/;
+/** Matches the storage keys of the archives of evidence exports. */
+const ofExport = /^exports\/[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}\/[^/]+$/;
 /**
  * Hours after which a probe of the store, or the unfinished upload of a high-water mark, is
  * garbage: both are short, and are never resumed after an interruption.
@@ -53,9 +52,10 @@ export type Garbage = ReturnType<typeof createGarbage>;
 export function createGarbage(options: GarbageOptions) {
   const { db, outbox, store, admission, clock, graceHours } = options;
 
+  /** Objects with other keys, such as high-water marks, are never garbage. */
   const graceOfObject = (key: string) => {
     if (key.startsWith(probePrefix)) return shortGraceHours;
-    return ofSession.test(key) ? graceHours : Infinity;
+    return ofSession.test(key) || ofExport.test(key) ? graceHours : Infinity;
   };
   const graceOfUpload = (key: string) =>
     key.startsWith(markPrefix) ? shortGraceHours : graceOfObject(key);

@@ -20,8 +20,8 @@ export async function findOpenUploads(
 }
 
 /**
- * Returns the given storage keys to which an open or completed upload session, or a document
- * version, refers.
+ * Returns the given storage keys to which an open or completed upload session, a document version,
+ * or the archive of an evidence export refers.
  */
 export async function findFiles(tx: Tx, keys: readonly string[]): Promise<ReadonlySet<string>> {
   if (keys.length === 0) return new Set();
@@ -33,6 +33,7 @@ export async function findFiles(tx: Tx, keys: readonly string[]): Promise<Readon
     .union(
       tx.selectFrom('document_versions').select('storage_key').where('storage_key', 'in', keys),
     )
+    .union(tx.selectFrom('evidence_exports').select('storage_key').where('storage_key', 'in', keys))
     .execute();
   return new Set(rows.map((row) => row.storage_key));
 }

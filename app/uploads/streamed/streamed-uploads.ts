@@ -1,4 +1,3 @@
-import { Readable } from 'node:stream';
 import type { z } from 'zod';
 import type { RequestEvent } from '../../audit-trail/event.ts';
 import type { Clock } from '../../async/clock.ts';
@@ -7,8 +6,8 @@ import { AppError } from '../../errors/app-error.ts';
 import type { ServiceRequest } from '../../http/requests/request.ts';
 import type { Outbox } from '../../outbox/outbox.ts';
 import type { ObjectStore } from '../../storage/interface/object-store.ts';
+import { sendStream, type SentPart } from '../../storage/send-stream.ts';
 import type { Completion } from '../completion/completion.ts';
-import { cutParts } from './cut-parts.ts';
 import type { CompletedUpload } from '../sessions/schema.ts';
 import {
   closedIfGone,
@@ -18,12 +17,8 @@ import {
 } from '../sessions/session-rows.ts';
 import type { UploadSessions } from '../sessions/sessions.ts';
 
-/**
- * The size of a part in bytes. Each upload holds two parts in memory: one is being sent while the
- * next is being read.
- */
+/** The size of a part in bytes. */
 const partBytes = 8 * 2 ** 20;
-const pieceBytes = 2 ** 18;
 
 interface StreamedFile {
   readonly fileName: string;
@@ -41,13 +36,6 @@ interface StreamedUploadsOptions {
   readonly clock: Clock;
 }
 
-interface SentPart {
-  readonly part_number: number;
-  readonly size: number;
-  readonly etag: string;
-  readonly sha256: string;
-}
-
 export type StreamedUploads = ReturnType<typeof createStreamedUploads>;
 
 /**
@@ -57,43 +45,9 @@ export type StreamedUploads = ReturnType<typeof createStreamedUploads>;
 export function createStreamedUploads(options: StreamedUploadsOptions) {
   const { db, outbox, store, sessions, completion, clock } = options;
 
-  async function send(
-    session: SessionRow,
-    partNumber: number,
-    bytes: Buffer,
-    signal: AbortSignal,
-  ): Promise<SentPart> {
-    const { storage_key: key, storage_upload_id: uploadId } = session;
-    const part = { key, uploadId, partNumber, size: bytes.length };
-    const body = Readable.from(piecesOf(bytes), { objectMode: false });
-    const sent = await store.putPart(part, body, { signal });
-    return { part_number: partNumber, size: bytes.length, ...sent };
-  }
-
-  /**
-   * Sends the parts of a file to the object store one after another. Reads the next part while the
-   * present part is being sent.
-   */
-  async function sendAll(session: SessionRow, chunks: AsyncIterable<Buffer>): Promise<SentPart[]> {
-    const parts = cutParts(chunks, Math.min(partBytes, session.file_size));
-    const sent: SentPart[] = [];
-    const stop = new AbortController();
-    let sending: Promise<SentPart> | undefined;
-    try {
-      for (let part = await parts.next(); part.done !== true;) {
-        sending = send(session, sent.length + 1, part.value, stop.signal);
-        const [done, next] = await Promise.all([sending, parts.next()]);
-        sent.push(done);
-        part = next;
-      }
-      return sent;
-    } catch (error) {
-      // Stop sending the part first: aborting the multipart upload would leave behind a part that
-      // is still being sent.
-      stop.abort(error);
-      await sending?.catch(() => undefined);
-      throw error;
-    }
+  function sendAll(session: SessionRow, chunks: AsyncIterable<Buffer>): Promise<SentPart[]> {
+    const { storage_key: key, storage_upload_id: uploadId, file_size: atMost } = session;
+    return sendStream(store, { key, uploadId, partBytes: Math.min(partBytes, atMost) }, chunks);
   }
 
   /** Records `parts` as the only parts of the upload session, and records the actual file size. */
@@ -118,7 +72,9 @@ export function createStreamedUploads(options: StreamedUploadsOptions) {
       .execute();
     await tx
       .insertInto('upload_parts')
-      .values(parts.map((part) => ({ ...part, session_id, user_id, tenant_id, stored_at: now })))
+      .values(
+        parts.map((part) => ({ ...toRow(part), session_id, user_id, tenant_id, stored_at: now })),
+      )
       .execute();
   }
 
@@ -172,10 +128,8 @@ export function createStreamedUploads(options: StreamedUploadsOptions) {
   };
 }
 
-function* piecesOf(bytes: Buffer): Generator<Buffer> {
-  for (let start = 0; start < bytes.length; start += pieceBytes) {
-    yield bytes.subarray(start, start + pieceBytes);
-  }
+function toRow({ partNumber, ...part }: SentPart) {
+  return { part_number: partNumber, ...part };
 }
 
 function emptyFile(): AppError {

@@ -3,6 +3,7 @@ import anyTest from 'ava';
 import { VaultError } from '../../../client/errors/vault-error.ts';
 import { connect, createUser } from '../../support/client/user.ts';
 import { gather } from '../../support/client/collect.ts';
+import { storeBytes } from '../../support/client/stored.ts';
 import { createSql } from '../../support/vault/sql.ts';
 import { startReadyVault } from '../../support/vault/vault.ts';
 
@@ -10,7 +11,8 @@ import { startReadyVault } from '../../support/vault/vault.ts';
 const test = anyTest.serial;
 
 const vault = await startReadyVault();
-const { session, credentials } = await createUser(vault, connect(vault));
+const account = await createUser(vault, connect(vault));
+const { session, credentials } = account;
 anyTest.after.always(() => vault.stop());
 
 test('a job is submitted, waited for, listed and retried', async (t) => {
@@ -36,6 +38,18 @@ test('a job is submitted, waited for, listed and retried', async (t) => {
   t.like(await jobs.untilOver(retried.jobId), { status: 'COMPLETED', originalJobId: failed });
   const refused = await t.throwsAsync(jobs.retry(jobId), { instanceOf: VaultError });
   t.is(refused?.code, 'job_not_failed');
+});
+
+test('the archive of an evidence export is read as a stream', async (t) => {
+  const { jobs } = session;
+  const { document } = await storeBytes(account, 5);
+  const payload = { documentId: document.id, includeFile: true };
+  const { jobId } = await jobs.submit('EVIDENCE_EXPORT', payload);
+  const { result } = await jobs.untilOver(jobId);
+  const pieces = await gather(await jobs.openExport(jobId));
+  t.is(Buffer.concat(pieces).length, (result as { readonly size: number }).size);
+  const refused = jobs.openExport(randomUUID());
+  t.is((await t.throwsAsync(refused, { instanceOf: VaultError }))?.code, 'not_found');
 });
 
 test('waiting for a job ends with the signal', async (t) => {
