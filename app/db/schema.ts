@@ -22,12 +22,11 @@ import { Device, MemoryRecord, SessionDevice } from './tables/devices.ts';
 import { Document, DocumentKeyword, DocumentVersion, RemovedDocument } from './tables/documents.ts';
 import { KeyEnvelope, ReplacedKey } from './tables/envelopes.ts';
 import { IdempotencyKey } from './tables/idempotency.ts';
-import { EvidenceExport, Job, JobTotal } from './tables/jobs.ts';
 import { EncryptionKey, SigningKey } from './tables/keys.ts';
 import { DocumentShare, SenderBlock, ShareRecipient, SharingKey } from './tables/sharing.ts';
 import { SyncCounter, SyncEpoch, SyncHistory, SyncObject, SyncRequest } from './tables/sync.ts';
 import { UploadPart, UploadSession } from './tables/uploads.ts';
-import { MaintenanceLock, OutboxMessage } from './tables/workers.ts';
+import { EvidenceExport, Job, JobTotal, MaintenanceLock, OutboxMessage } from './tables/workers.ts';
 
 /** The entities of all tables, of every feature. */
 export const entities = [

@@ -21,8 +21,8 @@ interface ArchiveOptions {
   /** The files that the manifest lists, in its order. */
   readonly files: AsyncIterable<ArchiveFile>;
   /**
-   * Called with the SHA3-256 of the manifest in hex, once all these files are written. Resolves with
-   * the proof of the entry that records the hash.
+   * Called with the SHA3-256 of the manifest in hex, once all these files are written. Resolves
+   * with the proof of the entry that records the hash.
    */
   readonly seal: (manifestHash: string) => Promise<AuditProof>;
 }

@@ -109,8 +109,8 @@ export function createEvidenceExports(options: EvidenceExportsOptions) {
       db.asUser(caller, (tx) => assertOwned(tx, caller, documentId)),
 
     /**
-     * Writes the archive of a document into the object store, with every entry up to the one that is
-     * the last now, and records the export in the document's trail. Throws not_found, as
+     * Writes the archive of a document into the object store, with every entry up to the one that
+     * is the last now, and records the export in the document's trail. Throws not_found, as
      * `exportedFiles` does, audit_backlog_full, or the reason of `signal`.
      */
     async write(request: RequestedExport): Promise<WrittenExport> {

@@ -34,8 +34,8 @@ interface ExportedFilesOptions {
 
 /**
  * Yields the files that the manifest of an archive lists: the proofs of the document's entries, the
- * audit keys of the vault, the stored files of versions, and the two files that are the same in
- * every archive. Throws proof_not_ready, stored_file_changed if a stored file is not the one that was
+ * audit keys of the vault, the stored files of versions, and the files that are the same in every
+ * archive. Throws proof_not_ready, stored_file_changed if a stored file is not the one that was
  * hashed when it was added, and StorageError.
  */
 export async function* exportedFiles(

@@ -40,8 +40,8 @@ export function createJobExports({ db, store, revocations, log }: JobExportsOpti
 
   return {
     /**
-     * Returns the archive of a job that the caller may see. Throws not_found, also if the job writes
-     * no archive or has not written it, and export_expired.
+     * Returns the archive of a job that the caller may see. Throws export_expired, and not_found,
+     * also if the job writes no archive or has not written it.
      */
     async find({ caller }: ServiceRequest, jobId: string) {
       const { document_id: documentId, size, hash, ...stored } = await find(caller, jobId);
@@ -50,9 +50,9 @@ export function createJobExports({ db, store, revocations, log }: JobExportsOpti
         size,
         hash,
         /**
-         * Opens the archive, and resolves once the first bytes have arrived. The stream fails within
-         * seconds after the caller loses the right to read it. Throws StorageError or the reason of
-         * `signal`.
+         * Opens the archive, and resolves once the first bytes have arrived. The stream fails
+         * within seconds after the caller loses the right to read it. Throws StorageError or the
+         * reason of `signal`.
          */
         async open(range: ByteRange | undefined, signal: AbortSignal): Promise<Readable> {
           const { storage_key: key, object_version: ifVersion } = stored;

@@ -49,8 +49,8 @@ export interface Jobs {
   retry(jobId: string): Promise<RetriedJob>;
   /**
    * Opens the archive of a completed EVIDENCE_EXPORT, and resolves with its bytes, which can be
-   * iterated once. What it holds is verified by the script in it. Throws VaultError 404 not_found, or
-   * 410 export_expired.
+   * iterated once. The script in the archive verifies its contents. Throws VaultError 404
+   * not_found, or 410 export_expired.
    */
   openExport(
     jobId: string,

@@ -96,6 +96,7 @@ export const tableExceptions: readonly TableException[] = [
   { table: 'audit_sequences', file: 'app/restore/restoration.ts', reason: wholeLog },
   { table: 'audit_entries', file: 'app/restore/restoration.ts', reason: wholeLog },
   { table: 'document_versions', file: 'app/uploads/cleanup/references.ts', reason: everyReference },
+  { table: 'evidence_exports', file: 'app/uploads/cleanup/references.ts', reason: everyReference },
   {
     table: 'document_versions',
     file: 'app/uploads/cleanup/unused-uploads.ts',

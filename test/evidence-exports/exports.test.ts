@@ -12,7 +12,13 @@ import { send } from '../support/http/send.ts';
 import { entriesOf } from '../support/vault/maintenance-vault.ts';
 import { createSql, type Sql } from '../support/vault/sql.ts';
 import { startReadyVault, type TestVault } from '../support/vault/vault.ts';
-import { download, exportDocument, submitExport, unpack, untilOver } from './exported-folder.ts';
+import {
+  download,
+  exportDocument,
+  submitExport,
+  unpack,
+  untilOver,
+} from '../support/jobs/evidence-exports.ts';
 
 const test = anyTest as TestFn<{ readonly vault: TestVault; readonly sql: Sql }>;
 const scopes = ['documents:read', 'documents:write', 'uploads:write', 'audit:read', 'jobs:submit'];

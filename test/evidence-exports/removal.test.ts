@@ -14,7 +14,12 @@ import {
 } from '../support/vault/maintenance-vault.ts';
 import { listStore } from '../uploads/cleanup/listed-store.ts';
 import { storeUnknown } from '../maintenance/garbage.ts';
-import { exportDocument, submitExport, untilOver, type ExportResult } from './exported-folder.ts';
+import {
+  exportDocument,
+  submitExport,
+  untilOver,
+  type ExportResult,
+} from '../support/jobs/evidence-exports.ts';
 
 const test = anyTest as TestFn<MaintenanceVault & { readonly store: ObjectStore }>;
 const scopes = ['documents:read', 'documents:write', 'uploads:write', 'jobs:submit'];

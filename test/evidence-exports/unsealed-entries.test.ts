@@ -15,7 +15,7 @@ import {
   untilOver,
   writeFolder,
   type ExportResult,
-} from './exported-folder.ts';
+} from '../support/jobs/evidence-exports.ts';
 
 const scopes = ['documents:read', 'documents:write', 'uploads:write', 'jobs:submit', 'audit:read'];
 
@@ -25,7 +25,9 @@ async function verify(t: ExecutionContext, vault: Vault, api: Api, jobId: string
   t.is(job['status'], 'COMPLETED', JSON.stringify(job));
   const { downloadPath, through } = job['result'] as ExportResult;
   const files = unpack(await download(vault, api, downloadPath));
-  const keys = [...files.keys()].filter((name) => name.endsWith('.pem') && /^keys/.test(name));
+  const keys = [...files.keys()].filter(
+    (name) => name.endsWith('.pem') && name.startsWith('keys/'),
+  );
   const named = keys.map((name) => name.slice('keys/'.length, -'.pem'.length));
   return { through, ...(await runScript(await writeFolder(t, files), ...named)) };
 }

@@ -10,7 +10,7 @@ import {
   unpack,
   writeFolder,
   type Files,
-} from './exported-folder.ts';
+} from '../support/jobs/evidence-exports.ts';
 
 let vault: TestVault;
 /** The fingerprint of the vault's key. */
@@ -106,10 +106,10 @@ test('what was swapped, or is of another document, is found', async (t) => {
   const otherManifest = others.get('manifest.txt') ?? Buffer.alloc(0);
   await isInvalid(new Map([...files, ['manifest.txt', otherManifest]]), 'another manifest');
   const mixed = new Map([...files, ...from('exported', others), ['manifest.txt', otherManifest]]);
-  await isInvalid(mixed as Files, 'another export with its manifest');
+  await isInvalid(mixed, 'another export with its manifest');
 });
 
-test('a key that nobody named is refused, and so are arguments that are no fingerprint', async (t) => {
+test('a key that nobody named is refused, and so is what is no fingerprint', async (t) => {
   const folder = await writeFolder(t, files);
   const unnamed = await runScript(folder, 'ab'.repeat(32));
   t.is(unnamed.status, 1);

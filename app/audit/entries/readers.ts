@@ -2,7 +2,7 @@ import { isInReach, reachOf } from '../../accounts/reach.ts';
 import type { Database, Tx } from '../../db/database.ts';
 import type { Caller } from '../../http/requests/caller.ts';
 
-/** Whoever reads entries: a caller, or a job on behalf of a user. */
+/** A reader of entries: a caller, or a job on behalf of a user. */
 export type EntryReader = Pick<Caller, 'userId' | 'tenantId' | 'roles'>;
 
 /**

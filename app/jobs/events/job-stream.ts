@@ -1,4 +1,4 @@
-import type { JobState } from '../../db/tables/jobs.ts';
+import type { JobState } from '../../db/tables/workers.ts';
 import type { Listener } from '../../http/responses/event-stream.ts';
 import type { AccessEnd } from '../../sessions/streams/stream-guard.ts';
 import {

@@ -1,7 +1,7 @@
 import { sql } from 'kysely';
 import { isInReach, type Reach } from '../../accounts/reach.ts';
 import type { Tx } from '../../db/database.ts';
-import type { JobState } from '../../db/tables/jobs.ts';
+import type { JobState } from '../../db/tables/workers.ts';
 
 type Counts = Readonly<Record<Lowercase<JobState> | 'totalProcessed', number>>;
 

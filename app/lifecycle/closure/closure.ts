@@ -122,7 +122,10 @@ async function removeKeys(tx: Tx, owner: Owner) {
   return { envelopes, devices };
 }
 
-/** Removes the data of a user: evidence exports, shares, unsealed documents, uploads and synchronised objects. */
+/**
+ * Removes the data of a user: evidence exports, shares, unsealed documents, uploads and
+ * synchronised objects.
+ */
 async function removeData(
   tx: Tx,
   { uploads, outbox }: Pick<ClosureOptions, 'uploads' | 'outbox'>,

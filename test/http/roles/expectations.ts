@@ -119,6 +119,7 @@ export const expectations: Readonly<Record<string, Expectation>> = {
   'GET /v1/jobs/:jobId': named('job', {}, operators),
   'POST /v1/jobs/:jobId/retry': { ...named('job', {}, operators), usesUp: 'job' },
   'GET /v1/jobs/:jobId/events': named('job', {}, operators),
+  'GET /v1/jobs/:jobId/export': named('exported', {}, operators),
   'GET /v1/jobs/failed': { ...listed({}, operators), reveals: true },
   'GET /v1/jobs/stats': listed({}, operators),
   'GET /v1/jobs/purgeable': listed({}, operators),

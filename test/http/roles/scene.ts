@@ -6,6 +6,7 @@ import { createApi, type Answer, type Api } from '../../support/documents/upload
 import { newSharingKey, putKey } from '../../support/documents/sharing-keys.ts';
 import { proofHeader } from '../../support/accounts/reauth-account.ts';
 import { bytesOf, fileOf } from '../../support/documents/files.ts';
+import { exportDocument } from '../../support/jobs/evidence-exports.ts';
 import type { Vault } from '../../support/vault/vault.ts';
 
 export const tenants = ['default', 'acme'] as const;
@@ -35,6 +36,7 @@ export type Resource =
   | 'replaced'
   | 'session'
   | 'job'
+  | 'exported'
   | 'dead';
 
 /** A user with one role in one tenant, who owns nothing. */
@@ -68,8 +70,9 @@ export async function createOwner(vault: Vault, tenant: Tenant): Promise<Owner> 
   const completed = await post(api, '/v1/uploads', fileOf(1));
   const completedId = String(completed['sessionId']);
   await api.send('PUT', `/v1/uploads/${completedId}/parts/1`, { bytes: bytesOf(1) });
+  const documents = await storeDocuments(sql, api);
   const ids = {
-    ...(await storeDocuments(sql, api)),
+    ...documents,
     ...(await storeKeys(vault, api)),
     upload: String(upload['sessionId']),
     completed: completedId,
@@ -77,6 +80,7 @@ export async function createOwner(vault: Vault, tenant: Tenant): Promise<Owner> 
     object: await storeObject(sql, api),
     session,
     job: await failJob(sql, api),
+    exported: await storeExport(api, documents.pending),
     dead: await killEntry(sql, api),
   };
   return { tenant, api, ids, marks: [...Object.values(ids), api.caller.userId, reasonOf(api)] };
@@ -186,6 +190,12 @@ export async function killEntry(sql: Sql, { caller }: Pick<Api, 'caller'>): Prom
   return id;
 }
 
+/** Exports the evidence of a document, and resolves with the job's id. */
+async function storeExport(api: Api, documentId: string): Promise<string> {
+  const { downloadPath } = await exportDocument(api, { documentId });
+  return downloadPath.split('/')[3] ?? '';
+}
+
 /** Stores a job of the user that failed, and resolves with its id. */
 export async function failJob(sql: Sql, { caller }: Pick<Api, 'caller'>): Promise<string> {
   const id = randomUUID();
@@ -209,6 +219,7 @@ const ownedTables = [
   'document_shares',
   'document_versions',
   'documents',
+  'evidence_exports',
   'jobs',
   'key_envelopes',
   'login_sessions',

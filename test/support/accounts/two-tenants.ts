@@ -46,6 +46,10 @@ async function storeOfDevices(service: Client, { userId, tenantId }: Tenant): Pr
     `jobs (id, user_id, tenant_id, type, request_id, available_at)
      values (gen_random_uuid(), $1, $2, 'EMAIL_VALIDATION', gen_random_uuid(),
        now() + interval '1 day')`,
+    `evidence_exports (job_id, user_id, tenant_id, document_id, storage_key, object_version, size,
+       hash, expires_at)
+     select jobs.id, $1, $2, documents.id, '', '', 1, '', now() + interval '1 day'
+     from jobs join documents using (user_id) where user_id = $1 limit 1`,
     `sender_blocks (user_id, tenant_id, sender_id) values ($1, $2, gen_random_uuid())`,
     `memory_records (user_id, tenant_id, writer, number, record)
      values ($1, $2, gen_random_uuid(), 1, '')`,

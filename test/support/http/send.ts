@@ -1,4 +1,4 @@
-/** A response whose body, if any, is JSON or server-sent events. */
+/** A response whose body, if any, is read as text. */
 export interface JsonAnswer {
   readonly status: number;
   readonly headers: Headers;
@@ -38,11 +38,11 @@ export async function send(
     body: json === undefined ? (bytes ?? null) : JSON.stringify(json),
   });
   const text = await response.text();
-  const isStream = response.headers.get('content-type') === 'text/event-stream';
+  const isJson = response.headers.get('content-type')?.startsWith('application/json') ?? false;
   return {
     status: response.status,
     headers: response.headers,
     text,
-    body: text === '' || isStream ? undefined : JSON.parse(text),
+    body: text !== '' && isJson ? JSON.parse(text) : undefined,
   };
 }

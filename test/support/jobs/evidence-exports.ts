@@ -5,9 +5,9 @@ import path from 'node:path';
 import { promisify } from 'node:util';
 import type { ExecutionContext } from 'ava';
 import { unzipSync } from 'fflate';
-import type { Answer, Api } from '../support/documents/uploads.ts';
-import { until } from '../../app/dev/processes/until.ts';
-import type { Vault } from '../support/vault/vault.ts';
+import type { Answer, Api } from '../documents/uploads.ts';
+import { until } from '../../../app/dev/processes/until.ts';
+import type { Vault } from '../vault/vault.ts';
 
 const run = promisify(execFile);
 
@@ -44,7 +44,7 @@ export function untilOver(api: Api, jobId: string): Promise<Answer['body']> {
 export async function exportDocument(api: Api, payload: object): Promise<ExportResult> {
   const job = await untilOver(api, await submitExport(api, payload));
   if (job['status'] !== 'COMPLETED') throw new Error(`the job failed: ${String(job['error'])}`);
-  return job['result'] as unknown as ExportResult;
+  return job['result'] as ExportResult;
 }
 
 /** Downloads a file of the vault with a token. */
