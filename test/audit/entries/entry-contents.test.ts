@@ -174,7 +174,7 @@ const elsewhere = new RegExp(
     String.raw`(mfa|jobs?)\.\w+`,
     String.raw`encryption_key\.\w+`,
     String.raw`upload\.expired`,
-    String.raw`document\.expired`,
+    String.raw`document\.(expired|exported)`,
     String.raw`key\.(activated|retired|compromised)`,
     String.raw`audit\.(retried|abandoned)`,
     String.raw`maintenance\.ran`,
