@@ -64,15 +64,15 @@ test.serial(
     const all = [`${kept} 1`, `${removed} 2 deleted`, ...ids.map((id) => `${id} 1`)];
     t.deepEqual(await list(reader, `since=${cursor}`), {
       items: all,
-      total: 4,
+      total: 3,
       cursor: `${epoch}.5`,
     });
     const page = await list(reader, `since=${cursor}&limit=1`);
-    t.deepEqual(page, { items: all.slice(0, 1), total: 4, cursor: `${epoch}.1` });
+    t.deepEqual(page, { items: all.slice(0, 1), total: 3, cursor: `${epoch}.1` });
     t.deepEqual((await list(reader, `since=${page.cursor}`)).items, all.slice(1));
     t.deepEqual(await list(reader, `since=${epoch}.5`), {
       items: [],
-      total: 0,
+      total: 3,
       cursor: `${epoch}.5`,
     });
     t.deepEqual((await list(reader, 'limit=100')).cursor, `${epoch}.5`);

@@ -136,7 +136,7 @@ const ObjectSummary = z
 export const ChangeList = z
   .strictObject({
     objects: z.array(ObjectSummary).describe('Objects in the order of their last changes.'),
-    total: z.int().min(0).describe('Number of objects on this page and on those after it.'),
+    total: z.int().min(0).describe('Number of objects of the user that are not deleted.'),
     nextCursor: z.string().describe('The `since` of the next request.'),
   })
   .meta({ id: 'SyncObjectList' });

@@ -1,6 +1,7 @@
 import { sql } from 'kysely';
 import type { z } from 'zod';
 import type { Owner, Tx } from '../../db/database.ts';
+import { countedObjects } from '../../usage/counted-objects.ts';
 import { formatCursor, type Cursor } from '../objects/cursor.ts';
 import { readAfter, selectNewest } from './read-after.ts';
 import type { ChangeList, ChangePage } from '../objects/schema.ts';
@@ -19,18 +20,16 @@ export async function listChanges(
   page: Page,
 ): Promise<z.output<typeof ChangeList>> {
   const { since = theStart, limit } = page;
-  const { start, rows } = await readAfter(since, (after) => {
+  const { start, rows, first } = await readAfter(since, (after) => {
     const changed = selectChanged(tx, owner, page, after);
-    // Not `count(*)`, since a statement with a `*` is not prepared (docs/adr/0012).
-    const total = changed.select(({ fn }) => fn.count<number>('change_seq').as('count'));
     const found = changed
       .select(['object_id as objectId', 'version', 'deleted', 'last_modified_at', 'change_seq'])
-      .select(total.as('total'))
       .orderBy('change_seq')
       .limit(limit);
     return selectNewest(tx, owner)
       .leftJoin(found.as('o'), (join) => join.onTrue())
-      .select(['objectId', 'version', 'deleted', 'last_modified_at', 'change_seq', 'total'])
+      .select(['objectId', 'version', 'deleted', 'last_modified_at', 'change_seq'])
+      .select(countedObjects(owner).as('total'))
       .orderBy('change_seq')
       .execute();
   });
@@ -41,7 +40,7 @@ export async function listChanges(
       lastModifiedAt: last_modified_at.toISOString(),
       ...(deleted ? { deleted: true as const } : {}),
     })),
-    total: rows[0]?.total ?? 0,
+    total: first.total,
     nextCursor: formatCursor({ ...start, change: rows.at(-1)?.change_seq ?? start.change }),
   };
 }

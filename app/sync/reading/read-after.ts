@@ -32,6 +32,8 @@ interface ReadAfter<Row> {
   /** The given cursor, or the start if this history never issued the given cursor. */
   readonly start: Cursor;
   readonly rows: readonly Joined<Row>[];
+  /** The first row, which stands alone if nothing changed. */
+  readonly first: Row;
 }
 
 /**
@@ -44,16 +46,19 @@ export async function readAfter<Row extends Newest & { readonly objectId: string
   read: (after: number) => Promise<readonly Row[]>,
 ): Promise<ReadAfter<Row>> {
   const rows = await read(since.change);
-  const start = startAfter(since, newestOf(rows));
-  if (start.change === since.change) return { start, rows: rows.filter(isJoined) };
+  const first = firstOf(rows);
+  const start = startAfter(since, toCursor(first));
+  if (start.change === since.change) return { start, rows: rows.filter(isJoined), first };
   const all = await read(0);
-  return { start: { ...newestOf(all), change: 0 }, rows: all.filter(isJoined) };
+  const firstOfAll = firstOf(all);
+  const theStart = { ...toCursor(firstOfAll), change: 0 };
+  return { start: theStart, rows: all.filter(isJoined), first: firstOfAll };
 }
 
-function newestOf(rows: readonly Newest[]): Cursor {
+function firstOf<Row>(rows: readonly Row[]): Row {
   const [row] = rows;
   if (row === undefined) throw new TypeError('the database has no row of the current epoch');
-  return toCursor(row);
+  return row;
 }
 
 function isJoined<Row extends { readonly objectId: string | null }>(
