@@ -11,6 +11,7 @@ import { createLog } from '../../telemetry/log.ts';
 import { bucketSteps } from './dependencies/bucket-steps.ts';
 import { databaseSteps } from './dependencies/database-steps.ts';
 import { mailSteps } from './dependencies/mail-steps.ts';
+import { mfaSteps } from './dependencies/mfa-steps.ts';
 import { redisSteps } from './dependencies/redis-steps.ts';
 import { signerSteps } from './dependencies/signer-steps.ts';
 import { runSteps, type Finding } from './steps/steps.ts';
@@ -51,6 +52,7 @@ export async function examine(config: Config): Promise<readonly Finding[]> {
     ...redisSteps(redis),
     ...signerSteps({ signer, issuer: config.http.publicUrl, listRegistered: registry.list }),
     ...mailSteps(config.mail),
+    ...(config.mfa.keycloak === undefined ? [] : mfaSteps(config.mfa.keycloak)),
   ]);
   redis.disconnect();
   signer.close();

@@ -1,5 +1,6 @@
 import type { ExecutionContext } from 'ava';
 import { Redis } from 'ioredis';
+import { realmVariables } from '../../../app/dev/identity-provider/realm.ts';
 import { startOwnRedis, type OwnRedis } from '../../support/network/own-redis.ts';
 import { createCertificate } from '../../support/network/certificate.ts';
 import { password, startMailServer, user, type MailServer } from '../../mail/mail-server.ts';
@@ -70,6 +71,7 @@ export async function startDoctorVault(
     SIGNER_SOCKET_PATH: testStack().signerSocketPath,
     MAIL_URL: mailUrl(mail),
     MAIL_CA_FILE: file,
+    ...realmVariables(testStack().identityProviderUrl),
   };
   return {
     vault,

@@ -30,6 +30,9 @@ const names = [
   'mail.connection',
   'mail.tls',
   'mail.login',
+  'mfa.client',
+  'mfa.rights',
+  'mfa.passwords',
 ];
 
 test('a vault that is well gets one ok for each check and the exit code 0', async (t) => {
