@@ -1,9 +1,12 @@
 import { randomUUID } from 'node:crypto';
 import test from 'ava';
+import { until } from '../../app/dev/processes/until.ts';
 import { reauth } from '../support/accounts/reauth-account.ts';
 import { assertError } from '../support/http/error-body.ts';
 import { send } from '../support/http/send.ts';
 import { assertDisabled, assertEnabled, codeOf, mfaActions } from '../support/mfa/mfa-user.ts';
+import { breakAll } from '../support/mfa/faulty-provider.ts';
+import { timed } from '../support/mfa/faulty-vault.ts';
 import { realmUser, startRealmVault } from '../support/mfa/realm-vault.ts';
 import { createSql } from '../support/vault/sql.ts';
 
@@ -58,6 +61,23 @@ test('passwords of the provider are limited as login proofs are', async (t) => {
   const { password } = realmUser;
   const limited = { status: 429, code: 'rate_limited' };
   assertError(t, await reauth(vault, token, { password }), limited);
+});
+
+test('while the provider is away, no password is called wrong, and none is counted', async (t) => {
+  const settings = { LIMITS_PROOF_ACCOUNT: '3/15m' };
+  const { vault, provider, user: find } = await startRealmVault(t, settings);
+  const { token } = await find();
+  const { password } = realmUser;
+  const ask = () => timed(reauth(vault, token, { password }));
+  for (const fault of ['hang', 'cut', 500, 401] as const) {
+    breakAll(provider, fault);
+    const [answer, ms] = await ask();
+    assertError(t, answer, { status: 503, code: 'identity_provider_unavailable' }, String(fault));
+    t.true(ms < 6_000, `${fault}: ${ms} ms`);
+  }
+  breakAll(provider, undefined);
+  const isDone = async () => (await ask())[0].status === 200;
+  await until(isDone, { what: 'the password to be checked', timeoutMs: 30_000 });
 });
 
 test('the vault takes no passwords of the provider if it takes none at all', async (t) => {

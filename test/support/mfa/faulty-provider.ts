@@ -103,8 +103,8 @@ async function pass(
   return [response.statusCode ?? 502, made, await buffer(response)];
 }
 
-/** Breaks every request to the provider. */
-export function breakAll({ breakAs }: FaultyProvider, fault: Fault): void {
+/** Breaks every request to the provider, or none. */
+export function breakAll({ breakAs }: FaultyProvider, fault: Fault | undefined): void {
   breakAs(() => fault);
 }
 

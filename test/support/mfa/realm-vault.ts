@@ -8,11 +8,14 @@ import { createSigningKey } from '../issuers/signing-key.ts';
 import { testIssuer } from '../issuers/test-issuer.ts';
 import { createSql } from '../vault/sql.ts';
 import { startReadyVault, type TestVault } from '../vault/vault.ts';
+import { startFaultyProvider, type FaultyProvider } from './faulty-provider.ts';
 import { asMfaUser, type MfaUser } from './mfa-user.ts';
 
 /** A vault whose identity provider has users of its own, with passwords. */
 export interface RealmVault {
   readonly vault: TestVault;
+  /** The way to the provider, which a test may break. */
+  readonly provider: FaultyProvider;
   /** Returns a user of the provider with this subject, or of another issuer. */
   user(options?: { readonly subject?: string; readonly isOther?: boolean }): Promise<MfaUser>;
 }
@@ -33,10 +36,12 @@ export async function startRealmVault(
   t.teardown(() => server.close());
   const key = await createSigningKey();
   server.publish(key.jwk);
-  const variables = realmVariables(standIn.url);
+  const provider = await startFaultyProvider(standIn.url);
+  t.teardown(() => provider.stop());
+  const variables = realmVariables(provider.url);
   const entry = {
     ...testIssuer(server.url),
-    issuer: `${standIn.url}/realms/${variables['MFA_KEYCLOAK_REALM']}`,
+    issuer: `${provider.url}/realms/${variables['MFA_KEYCLOAK_REALM']}`,
     grants: { roles: ['user'], scopes: ['mfa:manage'], tenants: ['one'] },
   };
   const other = { ...entry, issuer: 'https://other.test' };
@@ -49,6 +54,7 @@ export async function startRealmVault(
   const sql = createSql(vault);
   return {
     vault,
+    provider,
     async user({ subject = realmUser.id, isOther = false } = {}) {
       const issuer = isOther ? other.issuer : entry.issuer;
       const exp = Math.floor(Date.now() / 1000) + 300;
