@@ -14,6 +14,11 @@ export const workersAndCommands: readonly Cause[] = [
   { name: 'sealer', actions: [], note: 'it signs entries' },
   { name: 'tallies', actions: ['auth.login_failed', 'audit.read', 'mfa.failed'] },
   {
+    name: 'custody',
+    actions: ['document.downloaded'],
+    note: 'the routes and jobs that send a file store the download, which one process records',
+  },
+  {
     name: 'registry of keys',
     actions: ['key.created'],
     note: 'for each key that it finds in the token',

@@ -35,6 +35,7 @@ import { Migration0038EntriesByResource } from './migrations/0038-entries-by-res
 import { Migration0039Mfa } from './migrations/0039-mfa.ts';
 import { Migration0040Jobs } from './migrations/0040-jobs.ts';
 import { Migration0047EvidenceExports } from './migrations/0047-evidence-exports.ts';
+import { Migration0048Downloads } from './migrations/0048-downloads.ts';
 import { entities } from './schema.ts';
 
 /**
@@ -74,6 +75,7 @@ const migrations: readonly ConcreteMigration[] = [
   Migration0039Mfa,
   Migration0040Jobs,
   Migration0047EvidenceExports,
+  Migration0048Downloads,
 ];
 
 /** An arbitrary key of the advisory lock that lets only one process migrate at a time. */

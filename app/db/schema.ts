@@ -19,7 +19,13 @@ import {
   RefreshToken,
 } from './tables/auth.ts';
 import { Device, MemoryRecord, SessionDevice } from './tables/devices.ts';
-import { Document, DocumentKeyword, DocumentVersion, RemovedDocument } from './tables/documents.ts';
+import {
+  Document,
+  DocumentKeyword,
+  DocumentVersion,
+  Download,
+  RemovedDocument,
+} from './tables/documents.ts';
 import { KeyEnvelope, ReplacedKey } from './tables/envelopes.ts';
 import { IdempotencyKey } from './tables/idempotency.ts';
 import { EncryptionKey, SigningKey } from './tables/keys.ts';
@@ -43,6 +49,7 @@ export const entities = [
   DocumentKeyword,
   DocumentShare,
   DocumentVersion,
+  Download,
   EncryptionKey,
   EvidenceExport,
   IdempotencyKey,

@@ -69,6 +69,8 @@ export const fates = {
   audit_entries: log,
   audit_sequences: log,
   audit_tallies: log,
+  // Each becomes an entry, also if its document is gone.
+  downloads: log,
 } as const satisfies Record<OwnedTable, Fate>;
 
 type Counts = Readonly<Partial<Record<OwnedTable, number>>>;

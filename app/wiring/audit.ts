@@ -1,3 +1,4 @@
+import { startCustody } from '../audit/custody/custody.ts';
 import { watchBacklog } from '../audit/sealing/backlog.ts';
 import { createDlq } from '../audit/dlq/dlq.ts';
 import { createEntries } from '../audit/entries/entries.ts';
@@ -64,14 +65,9 @@ export function startAudit(config: Config['audit'], options: AuditOptions) {
   const signing = createEntrySigning({ signer: routeSeals(signer), issuer });
   const sealing = { ...sealWhenAdmitted(admission, { store, signing }), signer, registry };
   const sealer = startSealer({ ...sealing, signal, wakes, clock, log });
-  const tallies = startTallies({
-    db,
-    audit,
-    clock,
-    log,
-    limit: config.tallyLimit,
-    maxUnsealed: Math.ceil(config.backlogLimit / 10),
-  });
+  const maxUnsealed = Math.ceil(config.backlogLimit / 10);
+  const tallies = startTallies({ db, audit, clock, log, limit: config.tallyLimit, maxUnsealed });
+  const custody = startCustody({ db, audit, log, maxUnsealed });
   const storedProofs = createStoredProofs({ db, registry });
   const proofs = createProofs({ db, storedProofs, sealer });
   const threads = createVerifyingThreads({ count: 2 });
@@ -79,6 +75,7 @@ export function startAudit(config: Config['audit'], options: AuditOptions) {
   return {
     act,
     audit,
+    custody,
     dlq: createDlq({
       ...sealing,
       db,
@@ -103,7 +100,13 @@ export function startAudit(config: Config['audit'], options: AuditOptions) {
     /** Stops the workers once their current batches are finished. */
     async stop() {
       stopping.abort();
-      await Promise.all([sealer.stop(), tallies.stop(), backlog.stop(), threads.close()]);
+      await Promise.all([
+        sealer.stop(),
+        tallies.stop(),
+        custody.stop(),
+        backlog.stop(),
+        threads.close(),
+      ]);
     },
   };
 }

@@ -52,8 +52,20 @@ interface VaultOptions extends Backends, Omit<AuditServices, 'stop'>, Omit<Acces
  * account is closed.
  */
 export function createVault(config: Config, options: VaultOptions) {
-  const { db, cipher, act, audit, proofs, proofReads, outbox, plans, store, keys, limits } =
-    options;
+  const {
+    db,
+    cipher,
+    act,
+    audit,
+    custody,
+    proofs,
+    proofReads,
+    outbox,
+    plans,
+    store,
+    keys,
+    limits,
+  } = options;
   const { clock, log } = options;
   const { revocations, sessionBinding: binding, deviceGuard } = options;
   const { uploads, uploadSessions, parts, completion, streamedUploads } = createUploadServices(
@@ -87,7 +99,7 @@ export function createVault(config: Config, options: VaultOptions) {
     deviceEnvelopes: createDeviceEnvelopes({ db, cipher, act, toEnvelope, binding, clock }),
     devices: createDevices({ db, act, revocations, binding, clock }),
     documents,
-    downloads: createDownloads({ db, store, revocations, log }),
+    downloads: createDownloads({ db, store, custody, revocations, log }),
     envelopes: createEnvelopes({ issuer, unknownUser, db, cipher, act, toEnvelope, clock }),
     formUpload: createFormUpload({
       act,

@@ -97,6 +97,7 @@ export const floors: readonly Floor[] = [
       'app/audit/proofs',
       'app/audit/entries',
       'app/audit/sealing',
+      'app/audit/custody',
       'app/audit/tallies',
       'app/sessions/development',
       'app/sessions/streams',

@@ -22,6 +22,7 @@ export const tableOwners: TableOwners = {
   document_shares: ['app/sharing'],
   document_versions: ['app/documents'],
   documents: ['app/documents'],
+  downloads: ['app/audit'],
   removed_documents: ['app/documents'],
   encryption_keys: ['app/encryption-keys'],
   evidence_exports: ['app/evidence-exports'],
@@ -83,6 +84,11 @@ export const tableExceptions: readonly TableException[] = [
     table: 'accounts',
     file: 'app/audit/tallies/recorder.ts',
     reason: 'The statement that takes counts reads the present tenants of their accounts.',
+  },
+  {
+    table: 'accounts',
+    file: 'app/audit/custody/download-rows.ts',
+    reason: 'The statement that takes ended downloads reads the present tenants of their owners.',
   },
   {
     table: 'audit_entries',

@@ -34,8 +34,8 @@ test.after.always(async () => {
 async function listTables(client: Client): Promise<Table[]> {
   const { rows } = await client.query<{ name: string; columns: string[]; isShown: boolean }>(`
     select c.relname as name, array_agg(a.attname::text order by a.attnum) as columns,
-      exists (select from pg_policies where tablename = relname and 'probatio_app' = any(roles))
-        as "isShown"
+      exists (select from pg_policies
+        where tablename = relname and 'probatio_app' = any(roles) and cmd <> 'INSERT') as "isShown"
     from pg_class c join pg_attribute a on a.attrelid = c.oid and a.attnum > 0 and not attisdropped
     where c.relnamespace = 'public'::regnamespace and c.relkind in ('r', 'p')
       and c.relname <> 'migrations'

@@ -114,6 +114,20 @@ export const documentEvents = {
     actor: theUser,
     data: z.strictObject({ shareId: Text, recipientId: Text, author: author.optional() }),
   },
+  'document.downloaded': {
+    resource: 'document',
+    actor: 'the reader',
+    data: z.strictObject({
+      version: Count,
+      fileHash: Text,
+      bytes: Count.nullable(),
+      complete: z.boolean(),
+      shareId: Text.optional(),
+    }),
+    note:
+      '`bytes` is what was handed to the socket, null if the process that sent it died; ' +
+      '`complete` if that is all that was asked for; ranges of one download are summed up',
+  },
   'share.removed': {
     resource: 'share',
     actor: 'the recipient',

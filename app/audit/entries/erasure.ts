@@ -29,12 +29,13 @@ export async function countTraces(tx: Tx, userIds: readonly string[]): Promise<n
 /**
  * Erases the text, with the salt in it, of every audit entry about these users for good. Hash,
  * signature and `seq` stay, so that the log still verifies. Also removes the users' sequence
- * counters, and their tallies that are not entries yet. The database refuses the whole erasure if
- * an entry of the users is pending or in the dead-letter queue. Returns the number of erased
- * entries.
+ * counters, and their tallies and downloads that are not entries yet. The database refuses the
+ * whole erasure if an entry of the users is pending or in the dead-letter queue. Returns the number
+ * of erased entries.
  */
 export async function eraseTraces(tx: Tx, userIds: readonly string[], now: Date): Promise<number> {
   await tx.deleteFrom('audit_tallies').where('user_id', 'in', userIds).execute();
+  await tx.deleteFrom('downloads').where('user_id', 'in', userIds).execute();
   await tx.deleteFrom('audit_sequences').where('user_id', 'in', userIds).execute();
   const { numUpdatedRows } = await tx
     .updateTable('audit_entries')

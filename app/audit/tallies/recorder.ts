@@ -17,8 +17,8 @@ const failures: ReadonlySet<string> = new Set<AuditAction>(['auth.login_failed',
 
 /**
  * Appends one audit entry for each tally of a past minute, while fewer than `maxUnsealed` entries
- * of tallies wait for their signature: events that unauthenticated clients cause must not fill the
- * audit backlog. Several processes may call it concurrently.
+ * of tallies and downloads wait for their signature: events that unauthenticated clients cause must
+ * not fill the audit backlog. Several processes may call it concurrently.
  */
 export async function recordTallies(
   db: Database,
@@ -38,8 +38,8 @@ export async function recordTallies(
   }
 }
 
-/** Counts the entries of tallies that wait for their signature, up to `limit`. */
-async function countUnsealed(tx: Tx, limit: number): Promise<number> {
+/** Counts the entries of tallies and downloads that wait for their signature, up to `limit`. */
+export async function countUnsealed(tx: Tx, limit: number): Promise<number> {
   const { rows } = await sql<{ readonly count: number }>`
     select count(*) as count
     from (select 1 from audit_entries where ${isPendingTally} limit ${limit}) as unsealed`.execute(

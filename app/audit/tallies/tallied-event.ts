@@ -14,6 +14,10 @@ export interface TalliedEvent {
   readonly data: Readonly<Record<string, string>>;
 }
 
-/** The condition of the pending entries of tallies, which have the index audit_entries_tallied. */
+/**
+ * The condition of the pending entries of tallies and downloads, which have the index
+ * audit_entries_tallied. Others can cause them, so they do not count as the owner's.
+ */
 export const isPendingTally = sql<boolean>`
-  state = 'PENDING' and action in ('auth.login_failed', 'audit.read', 'mfa.failed')`;
+  state = 'PENDING' and action in
+    ('auth.login_failed', 'audit.read', 'mfa.failed', 'document.downloaded', 'internal_key.used')`;

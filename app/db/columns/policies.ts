@@ -2,7 +2,7 @@ import type { PolicyDef } from '@mikro-orm/core';
 
 /** The caller's user id. An unset variable is NULL, or empty after an earlier transaction. */
 export const callerId = "nullif(current_setting('app.user_id', true), '')::uuid";
-const callerTenant = "current_setting('app.tenant_id', true)";
+export const callerTenant = "current_setting('app.tenant_id', true)";
 
 const isOwner = `user_id = ${callerId} and tenant_id = ${callerTenant}`;
 

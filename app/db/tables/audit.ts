@@ -66,7 +66,8 @@ export const AuditEntry = defineEntity({
       name: 'audit_entries_tallied',
       expression:
         'create index audit_entries_tallied on audit_entries (user_id) ' +
-        "where state = 'PENDING' and action in ('auth.login_failed', 'audit.read', 'mfa.failed')",
+        "where state = 'PENDING' and action in ('auth.login_failed', 'audit.read', " +
+        "'mfa.failed', 'document.downloaded', 'internal_key.used')",
     },
     { name: 'audit_entries_owner', properties: ['userId', 'id'] },
     { name: 'audit_entries_tenant', properties: ['tenantId', 'id'] },

@@ -1,6 +1,8 @@
 import { defineEntity, p } from '@mikro-orm/core';
 import { createdAt, owner, timestamp } from '../columns/columns.ts';
 import {
+  callerId,
+  callerTenant,
   insertedByAll,
   onlyInserts,
   ownedByUser,
@@ -132,4 +134,77 @@ export const RemovedDocument = defineEntity({
     servicePolicy('removed_documents'),
   ],
   properties: { id: p.uuid().primary() },
+});
+
+const isOfVersion = [
+  'document_versions.document_id = downloads.document_id',
+  'document_versions.version = downloads.version',
+  'document_versions.user_id = downloads.user_id',
+  'document_versions.tenant_id = downloads.tenant_id',
+  'document_versions.file_hash = downloads.file_hash',
+].join(' and ');
+
+const isUnderShare = [
+  'document_shares.id = downloads.share_id',
+  'document_shares.document_id = downloads.document_id',
+  'document_shares.recipient_user_id = downloads.reader_id',
+].join(' and ');
+
+/**
+ * A response with the bytes of a file that is not an audit entry yet. The row is stored before the
+ * first byte is sent. The app login may only insert one, for its caller and a version that its
+ * caller may read. The times are those of Postgres's clock.
+ */
+export const Download = defineEntity({
+  name: 'Download',
+  tableName: 'downloads',
+  rowLevelSecurity: 'force',
+  policies: [
+    {
+      name: 'downloads_begin',
+      command: 'insert',
+      roles: ['probatio_app'],
+      check:
+        `reader_id = ${callerId} and tenant_id = ${callerTenant} ` +
+        'and ended_at is null ' +
+        `and exists (select 1 from document_versions where ${isOfVersion}) ` +
+        'and (share_id is null and user_id = reader_id ' +
+        `or exists (select 1 from document_shares where ${isUnderShare}))`,
+    },
+    servicePolicy('downloads'),
+  ],
+  checks: [
+    { name: 'downloads_lease', expression: '(held_until is null) = (ended_at is not null)' },
+    { name: 'downloads_sent', expression: 'sent is null or ended_at is not null' },
+    { name: 'downloads_complete', expression: 'not is_complete or sent is not null' },
+  ],
+  indexes: [
+    { name: 'downloads_owner', properties: ['userId'] },
+    {
+      name: 'downloads_held',
+      expression:
+        'create index downloads_held on downloads (held_until) where held_until is not null',
+    },
+  ],
+  properties: {
+    id: p.uuid().primary(),
+    /** The document's owner. */
+    ...owner(),
+    documentId: p.uuid(),
+    version: p.integer(),
+    fileHash: p.text(),
+    readerId: p.uuid(),
+    /** The share by which the reader may read the document; null for its owner. */
+    shareId: p.uuid().nullable(),
+    requestId: p.uuid(),
+    /** Whether a range was asked for: the ranges of one download become one entry. */
+    isPart: p.boolean(),
+    beganAt: createdAt(),
+    /** End of the lease of the process that sends the bytes; null once they are sent. */
+    heldUntil: timestamp().nullable(),
+    endedAt: timestamp().nullable(),
+    /** Bytes that were handed to the socket; null if the process that knew it has died. */
+    sent: p.bigint('number').nullable(),
+    isComplete: p.boolean().default(false),
+  },
 });

@@ -1,6 +1,7 @@
 import { once } from 'node:events';
 import type { Readable } from 'node:stream';
 import { sql } from 'kysely';
+import type { BegunDownload, Custody } from '../../audit/custody/custody.ts';
 import type { Revocations } from '../../sessions/revocations.ts';
 import type { Database, Owner, Tx } from '../../db/database.ts';
 import { AppError } from '../../errors/app-error.ts';
@@ -12,14 +13,18 @@ import type { Log } from '../../telemetry/log.ts';
 import {
   isReadableBy,
   onlyVersionFor,
+  ownerOf,
+  shareShownTo,
   versionShownTo,
   type VersionRow,
 } from '../records/document-rows.ts';
+import { etagFor, evaluate, type FileRequest, type Wanted } from './range-request.ts';
 import { endWithRight } from './reading-right.ts';
 
 interface DownloadsOptions {
   readonly db: Database;
   readonly store: ObjectStore;
+  readonly custody: Pick<Custody, 'begin'>;
   readonly revocations: Revocations;
   readonly log: Log;
 }
@@ -35,16 +40,35 @@ const damages: ReadonlySet<StorageErrorCode> = new Set([
 const columns = [
   'document_versions.document_id',
   'document_versions.version',
+  'document_versions.user_id',
+  'document_versions.tenant_id',
   'document_versions.storage_key',
   'document_versions.object_version',
   'document_versions.file_size',
   'document_versions.file_hash',
 ] as const;
 
-type StoredFile = Pick<
+interface StoredFile extends Pick<
   VersionRow,
-  'document_id' | 'version' | 'storage_key' | 'object_version' | 'file_size' | 'file_hash'
->;
+  | 'document_id'
+  | 'version'
+  | 'user_id'
+  | 'tenant_id'
+  | 'storage_key'
+  | 'object_version'
+  | 'file_size'
+  | 'file_hash'
+> {
+  readonly share_id: string | null;
+}
+
+/** The file that a request names, and the part of it to send. */
+export interface WantedFile {
+  readonly file: StoredFile;
+  readonly wanted: Wanted;
+  /** Records the download; undefined if no byte of the file is to be sent. */
+  readonly download: BegunDownload | undefined;
+}
 
 interface OpenOptions {
   readonly range: ByteRange | undefined;
@@ -54,7 +78,7 @@ interface OpenOptions {
 export type Downloads = ReturnType<typeof createDownloads>;
 
 /** Creates the service that sends the files of documents to their owners and recipients. */
-export function createDownloads({ db, store, revocations, log }: DownloadsOptions) {
+export function createDownloads({ db, store, custody, revocations, log }: DownloadsOptions) {
   function findVersion(caller: Caller, id: string, version?: number): Promise<StoredFile> {
     return db.asUser(caller, (tx) => loadFile(tx, caller, id, version));
   }
@@ -82,11 +106,33 @@ export function createDownloads({ db, store, revocations, log }: DownloadsOption
 
   return {
     /**
-     * Returns the given version of a document, or its current version if `version` is undefined.
-     * Throws not_found.
+     * Returns the given version of a document, or its current version if `version` is undefined,
+     * and what of its file `http` asks for. If that is some bytes, the download has begun: pass it
+     * to `open`. Throws not_found and the errors of `evaluate`.
      */
-    find: ({ caller }: ServiceRequest, id: string, version: number | undefined) =>
-      findVersion(caller, id, version),
+    find: (
+      { caller, requestId }: ServiceRequest,
+      { id, version }: { readonly id: string; readonly version: number | undefined },
+      http: FileRequest,
+    ): Promise<WantedFile> =>
+      db.asUser(caller, async (tx) => {
+        const file = await loadFile(tx, caller, id, version);
+        const wanted = evaluate(http, etagFor(file.file_hash), file.file_size);
+        const isSent = http.method === 'GET' && wanted !== 'nothing' && wanted !== 'beyond';
+        const download = isSent
+          ? await custody.begin(tx, {
+              owner: ownerOf(file),
+              documentId: file.document_id,
+              version: file.version,
+              fileHash: file.file_hash,
+              readerId: caller.userId,
+              shareId: file.share_id,
+              requestId,
+              isPart: wanted !== 'all',
+            })
+          : undefined;
+        return { file, wanted, download };
+      }),
 
     /**
      * Opens the stored file of a version, and resolves once the first bytes have arrived. The
@@ -96,7 +142,7 @@ export function createDownloads({ db, store, revocations, log }: DownloadsOption
      */
     async open(
       { caller }: ServiceRequest,
-      file: StoredFile,
+      { file, download }: WantedFile,
       { range, signal }: OpenOptions,
     ): Promise<Readable> {
       try {
@@ -111,6 +157,7 @@ export function createDownloads({ db, store, revocations, log }: DownloadsOption
         endWithRight(body, () => assertMayRead(caller, file), log);
         return body;
       } catch (error) {
+        download?.cancel();
         throw await explain(caller, file, error);
       }
     },
@@ -128,6 +175,7 @@ async function loadFile(
     .selectFrom('document_versions')
     .innerJoin('documents', 'documents.id', 'document_versions.document_id')
     .select(columns)
+    .select(shareShownTo(reader).as('share_id'))
     .where('documents.id', '=', id)
     .where(isReadableBy(reader));
   const row = await (

@@ -1,9 +1,9 @@
-import type { IncomingHttpHeaders } from 'node:http';
 import type { Readable } from 'node:stream';
 import { AppError } from '../../errors/app-error.ts';
+import type { SentBytes } from '../../http/requests/sent-bytes.ts';
 import type { StreamedAnswer } from '../../http/responses/streamed-answer.ts';
 import type { ByteRange } from '../../storage/interface/object-store.ts';
-import { evaluate } from './range-request.ts';
+import { etagFor, evaluate, type FileRequest, type Wanted } from './range-request.ts';
 
 /** A file that can be sent whole, or a range of it. */
 interface OfferedFile {
@@ -12,12 +12,11 @@ interface OfferedFile {
   readonly size: number;
   /** SHA3-256 of the file in hex, which is its entity tag. */
   readonly hash: string;
+  /** The part to send, if it is known already. */
+  readonly wanted?: Wanted;
   readonly open: (range: ByteRange | undefined, signal: AbortSignal) => Promise<Readable>;
-}
-
-interface FileRequest {
-  readonly method?: string | undefined;
-  readonly headers: IncomingHttpHeaders;
+  /** Called once, if the file was opened, when the response is over. */
+  readonly onSent?: (sent: SentBytes) => void;
 }
 
 interface Reply {
@@ -31,11 +30,12 @@ interface Reply {
 export function answerWithFile(
   request: FileRequest,
   reply: Reply,
-  { fileName, size, hash, open }: OfferedFile,
+  file: OfferedFile,
 ): StreamedAnswer {
-  const etag = `"${hash}"`;
+  const { fileName, size, hash, open, onSent } = file;
+  const etag = etagFor(hash);
   const headers = { ETag: etag, 'Accept-Ranges': 'bytes', 'Cache-Control': 'private, no-cache' };
-  const wanted = evaluate(request, etag, size);
+  const wanted = file.wanted ?? evaluate(request, etag, size);
   if (wanted === 'beyond') {
     reply.set('Content-Range', `bytes */${size}`);
     throw new AppError('range_not_satisfiable');
@@ -46,6 +46,7 @@ export function answerWithFile(
     fileName,
     length: range === undefined ? size : range.last - range.first + 1,
     open: (signal: AbortSignal) => open(range, signal),
+    ...(onSent === undefined ? {} : { onSent }),
   };
   if (range === undefined) return { status: 200, headers, body };
   const contentRange = `bytes ${range.first}-${range.last}/${size}`;

@@ -3,7 +3,7 @@ import { AppError } from '../../errors/app-error.ts';
 import { parseIfMatch } from '../../http/responses/precondition.ts';
 
 /** The method and headers of a request for a file, which determine the bytes to send. */
-interface FileRequest {
+export interface FileRequest {
   readonly method?: string | undefined;
   readonly headers: IncomingHttpHeaders;
 }
@@ -18,7 +18,12 @@ export interface FileRange {
  * The part of a file to send: `nothing` if the client already has the file, `all`, one range, or
  * `beyond` if the requested range starts past the end of the file.
  */
-type Wanted = 'nothing' | 'all' | FileRange | 'beyond';
+export type Wanted = 'nothing' | 'all' | FileRange | 'beyond';
+
+/** Returns the entity tag of a file with this hash: the tag names its bytes. */
+export function etagFor(hash: string): string {
+  return `"${hash}"`;
+}
 
 /**
  * Evaluates the conditional headers of a download in the order of RFC 9110 §13.2.2, and returns the

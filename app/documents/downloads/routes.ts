@@ -40,15 +40,22 @@ export const downloadRoutes = [
       'range_not_satisfiable',
       'storage_unavailable',
     ],
+    audit: {
+      actions: ['document.downloaded'],
+      note: 'once the download has ended, but none for HEAD and 304',
+    },
     handler: async ({ downloads }, input): Promise<StreamedAnswer> => {
       const { request, params, query, http, reply } = input;
-      const file = await downloads.find(request, params.id, query.version);
-      const { file_size: size, file_hash: hash, storage_key: key } = file;
+      const { version } = query;
+      const found = await downloads.find(request, { id: params.id, version }, http.stream);
+      const { file_size: size, file_hash: hash, storage_key: key } = found.file;
       return answerWithFile(http.stream, reply, {
         fileName: key.slice(key.indexOf('/') + 1),
         size,
         hash,
-        open: (range, signal) => downloads.open(request, file, { range, signal }),
+        wanted: found.wanted,
+        open: (range, signal) => downloads.open(request, found, { range, signal }),
+        onSent: (sent) => found.download?.end(sent),
       });
     },
   }),

@@ -65,6 +65,17 @@ export function versionShownTo(reader: Owner) {
   return sql<number>`coalesce(${onlyVersionFor(reader)}, documents.version)`;
 }
 
+/**
+ * Returns the SQL expression of the share by which the reader may read a version, the oldest one;
+ * null for the owner.
+ */
+export function shareShownTo(reader: Owner) {
+  return sql<string | null>`(case when not ${isOwnedBy(reader)} then (
+    select document_shares.id ${sharesWith(reader)}
+      and coalesce(document_shares.version, document_versions.version) = document_versions.version
+    order by document_shares.id limit 1) end)`;
+}
+
 function isOwnedBy({ userId, tenantId }: Owner) {
   return sql`(documents.user_id = ${userId}::uuid and documents.tenant_id = ${tenantId})`;
 }

@@ -3,6 +3,7 @@ import type { Context } from 'koa';
 import { z } from 'zod';
 import { untilHangUp } from '../requests/hang-up.ts';
 import { limitIdleReader } from './idle-readers.ts';
+import { countSent, type SentBytes } from '../requests/sent-bytes.ts';
 
 /** A body of bytes that a client may save as a file. */
 interface StreamedBody {
@@ -16,6 +17,8 @@ interface StreamedBody {
    * mistakes a truncated body for the whole file.
    */
   readonly open: (hangUp: AbortSignal) => Promise<Readable>;
+  /** Called once, if the stream was opened, when the response is over. */
+  readonly onSent?: (sent: SentBytes) => void;
 }
 
 /** A response of bytes. It has no body if its status is 304. */
@@ -44,6 +47,7 @@ export async function sendStream(
   ctx.length = body.length;
   ctx.attachment(body.fileName, { fallback: toAscii(body.fileName) });
   if (stream === undefined) return;
+  if (body.onSent !== undefined) countSent(ctx, body.length, body.onSent);
   limitIdleReader(ctx.res);
   ctx.body = stream;
 }

@@ -1,0 +1,62 @@
+import type { AuditTrail } from '../../audit-trail/audit-trail.ts';
+import type { AuditEvent } from '../../audit-trail/event.ts';
+import { tryLockName } from '../../db/advisory-lock.ts';
+import type { Database } from '../../db/database.ts';
+import { AppError } from '../../errors/app-error.ts';
+import { countUnsealed } from '../tallies/recorder.ts';
+import { endAbandoned, takeFinished, type FinishedDownload } from './download-rows.ts';
+
+export interface RecorderOptions {
+  readonly db: Database;
+  readonly audit: Pick<AuditTrail, 'appendAll' | 'assertWritable'>;
+  /** Number of unsealed entries of tallies and downloads from which on downloads wait. */
+  readonly maxUnsealed: number;
+}
+
+const batchSize = 50;
+
+/**
+ * Appends the entries of downloads that have ended, in one process at a time. While the audit
+ * backlog is full, they wait. With `endsAbandoned`, it first ends the downloads whose processes
+ * have let their leases expire.
+ */
+export async function recordDownloads(
+  { db, audit, maxUnsealed }: RecorderOptions,
+  { endsAbandoned }: { readonly endsAbandoned: boolean },
+): Promise<void> {
+  if (isBacklogFull(audit)) return;
+  let recorded = batchSize;
+  while (recorded === batchSize) {
+    recorded = await db.asService(async (tx) => {
+      if (!(await tryLockName(tx, 'downloads'))) return 0;
+      if (endsAbandoned) await endAbandoned(tx);
+      const room = Math.min(batchSize, maxUnsealed - (await countUnsealed(tx, maxUnsealed)));
+      if (room <= 0) return 0;
+      const finished = await takeFinished(tx, room);
+      await audit.appendAll(tx, finished.map(toEvent));
+      return finished.length;
+    });
+  }
+}
+
+function isBacklogFull(audit: Pick<AuditTrail, 'assertWritable'>): boolean {
+  try {
+    audit.assertWritable();
+    return false;
+  } catch (error) {
+    if (error instanceof AppError && error.code === 'audit_backlog_full') return true;
+    throw error;
+  }
+}
+
+function toEvent(finished: FinishedDownload): AuditEvent<'document.downloaded'> {
+  const { version, fileHash, bytes, isComplete: complete, shareId } = finished;
+  return {
+    action: 'document.downloaded',
+    actor: { type: 'user', id: finished.readerId },
+    owner: finished.owner,
+    resource: { type: 'document', id: finished.documentId },
+    requestId: finished.requestId,
+    data: { version, fileHash, bytes, complete, ...(shareId === null ? {} : { shareId }) },
+  };
+}
