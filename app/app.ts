@@ -57,6 +57,7 @@ export function createApp({ config, services, trust, log }: AppParts, listener: 
     idempotencyKeys: services.idempotencyKeys,
     slots,
     countWrite: ({ userId }) => services.limits.consume('write-user', userId),
+    countInternalUse: services.countInternalUse,
     sharedAddress: services.sharedAddress,
     heavyWork: services.heavyWork,
     jsonBodies: services.jsonBodies,

@@ -32,15 +32,21 @@ recorded as hashes under a key of the HSM.
 `;
 
 const afterActions = `
-\`auth.login_failed\` and \`audit.read\` are counted. The failed logins to one account from one
-network within a minute become one entry, and so do the reads of one caller. If there are too many
-different counts, further events are counted together without an owner, under the resource
-\`overflow\`.
+\`auth.login_failed\`, \`mfa.failed\`, \`audit.read\` and \`internal_key.used\` are counted. The
+failed logins to one account from one network within a minute become one entry, and so do the reads
+of one caller and the uses of one internal API key on one route. If there are too many different
+counts, further events are counted together without an owner, under the resource \`overflow\`.
+
+A download becomes an entry of its document within seconds after it has ended; downloads by ranges
+of one version by one reader are summed up once the reader has asked for none for 30 s, or ten
+minutes after the first. While the audit backlog is full, or a tenth of its limit are entries of
+downloads and counts, downloads go on and their entries follow later.
 
 ## Routes
 
 An alias of a route appends the same entries as the route. GET requests change nothing; of these,
-only reads of proofs are recorded.
+only downloads and reads of proofs are recorded. Every request with an internal API key is counted
+as \`internal_key.used\`.
 
 | Method | Path | Actions |
 | --- | --- | --- |

@@ -12,11 +12,19 @@ interface Cause {
 /** The workers and commands for docs/audit-actions.md; the routes state their own entries. */
 export const workersAndCommands: readonly Cause[] = [
   { name: 'sealer', actions: [], note: 'it signs entries' },
-  { name: 'tallies', actions: ['auth.login_failed', 'audit.read', 'mfa.failed'] },
+  {
+    name: 'tallies',
+    actions: ['auth.login_failed', 'audit.read', 'mfa.failed', 'internal_key.used'],
+  },
   {
     name: 'custody',
     actions: ['document.downloaded'],
     note: 'the routes and jobs that send a file store the download, which one process records',
+  },
+  {
+    name: 'custody of internal API keys',
+    actions: ['internal_keys.configured'],
+    note: 'when the keys of `INTERNAL_API_KEYS_FILE` are others than before',
   },
   {
     name: 'registry of keys',

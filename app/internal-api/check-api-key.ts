@@ -23,6 +23,8 @@ interface InternalKeysOptions {
  */
 export function createInternalKeys({ file, log }: InternalKeysOptions) {
   let keys: readonly ApiKey[] = [];
+  /** Every set of keys that was in force since the last `takeSets`, the oldest first. */
+  let sets: (readonly ApiKey[])[] = file === undefined ? [[]] : [];
   let loadedState = '';
   let complaint = '';
   let checkedAt = -Infinity;
@@ -34,6 +36,7 @@ export function createInternalKeys({ file, log }: InternalKeysOptions) {
       state = await stateOf(path);
       if (state === loadedState) return;
       keys = await readApiKeys(path);
+      sets.push(keys);
       loadedState = state;
       complaint = '';
       log.info({ keys: keys.map(({ name }) => name) }, 'internal API keys loaded');
@@ -48,10 +51,11 @@ export function createInternalKeys({ file, log }: InternalKeysOptions) {
     }
   }
 
-  async function refresh(path: string): Promise<void> {
+  async function refresh(): Promise<void> {
+    if (file === undefined) return;
     if (performance.now() - checkedAt >= recheckMs) {
       checkedAt = performance.now();
-      check = load(path);
+      check = load(file);
     }
     await check;
   }
@@ -62,11 +66,22 @@ export function createInternalKeys({ file, log }: InternalKeysOptions) {
      * or access_denied if it has no admin right.
      */
     async admit(key = ''): Promise<InternalCaller> {
-      if (file !== undefined) await refresh(file);
+      await refresh();
       const known = find(keys, key);
       if (known === undefined || key === '') throw new AppError('invalid_api_key');
       if (!known.admin) throw new AppError('access_denied');
       return { internalKey: known.name };
+    },
+
+    /**
+     * Removes and returns the sets of keys that came into force since the last call, the oldest
+     * first; without a file, the first call returns one empty set.
+     */
+    async takeSets(): Promise<readonly (readonly ApiKey[])[]> {
+      await refresh();
+      const taken = sets;
+      sets = [];
+      return taken;
     },
   };
 }

@@ -1,3 +1,5 @@
+import { createInternalUseCount } from '../audit/custody/internal-key-uses.ts';
+import { recordKeySets } from '../audit/custody/internal-key-sets.ts';
 import { createRegistration } from '../registration/registration.ts';
 import { createAccounts } from '../accounts/accounts.ts';
 import { createAccessTokens } from '../tokens/access-token.ts';
@@ -99,6 +101,8 @@ export function startAccess(config: Config, options: AccessOptions) {
   const revocations = startRevocations({ db, log });
   const loginSessions = createLoginSessions({ accounts, db, act, revocations, clock });
   const sessionBinding = createSessionBinding(config.auth);
+  const internalKeys = createInternalKeys({ ...config.internalKeys, log });
+  const keySets = recordKeySets({ db, audit, internalKeys, log });
   return {
     accounts,
     deviceGuard: createDeviceGuard({ binding: sessionBinding, clock }),
@@ -114,7 +118,8 @@ export function startAccess(config: Config, options: AccessOptions) {
     }),
     exchange,
     freshProofs: createFreshProofs({ ...config.auth, reauthTokens, clock }),
-    internalKeys: createInternalKeys({ ...config.internalKeys, log }),
+    countInternalUse: createInternalUseCount({ tallies }),
+    internalKeys,
     issuers,
     limits,
     login: createLogin({ exchange, tokens, sessions: loginSessions, limits }),
@@ -127,7 +132,7 @@ export function startAccess(config: Config, options: AccessOptions) {
     tokens,
     async stop() {
       stopping.abort();
-      await Promise.all([revocations.stop(), powers.close()]);
+      await Promise.all([revocations.stop(), powers.close(), keySets.stop()]);
     },
   };
 }

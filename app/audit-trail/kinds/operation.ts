@@ -93,6 +93,22 @@ export const operationEvents = {
     actor: theUser,
     data: z.strictObject({ count: Count, minute: Text }),
   },
+  'internal_keys.configured': {
+    resource: 'internal_keys',
+    actor: 'system `internal-api`',
+    data: z.strictObject({
+      keys: z.array(z.strictObject({ name: Text, fingerprint: Text, admin: z.boolean() })),
+    }),
+    note:
+      'the whole set, which differs from the one before; a `fingerprint` is the first 16 digits ' +
+      'of the SHA-256 of the key',
+  },
+  'internal_key.used': {
+    resource: 'internal_key',
+    actor: 'system, named by the internal key',
+    data: z.strictObject({ route: Text, count: Count, minute: Text }),
+    note: 'requests that the key was admitted to, whether or not they succeeded',
+  },
   'maintenance.ran': {
     resource: 'maintenance',
     actor: 'system, named by its internal key',

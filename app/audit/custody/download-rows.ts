@@ -106,6 +106,12 @@ export async function endDownloads(tx: Tx, ended: readonly EndedDownload[]): Pro
     where downloads.id = held.id`.execute(tx);
 }
 
+/** Returns whether there are downloads that are not entries yet. */
+export async function isAnyStored(tx: Tx): Promise<boolean> {
+  const row = await tx.selectFrom('downloads').select('id').limit(1).executeTakeFirst();
+  return row !== undefined;
+}
+
 /** Ends the downloads whose processes have let their leases expire. */
 export async function endAbandoned(tx: Tx): Promise<void> {
   await sql`

@@ -4,7 +4,7 @@ import { tryLockName } from '../../db/advisory-lock.ts';
 import type { Database } from '../../db/database.ts';
 import { AppError } from '../../errors/app-error.ts';
 import { countUnsealed } from '../tallies/recorder.ts';
-import { endAbandoned, takeFinished, type FinishedDownload } from './download-rows.ts';
+import { endAbandoned, isAnyStored, takeFinished, type FinishedDownload } from './download-rows.ts';
 
 export interface RecorderOptions {
   readonly db: Database;
@@ -28,7 +28,7 @@ export async function recordDownloads(
   let recorded = batchSize;
   while (recorded === batchSize) {
     recorded = await db.asService(async (tx) => {
-      if (!(await tryLockName(tx, 'downloads'))) return 0;
+      if (!(await isAnyStored(tx)) || !(await tryLockName(tx, 'downloads'))) return 0;
       if (endsAbandoned) await endAbandoned(tx);
       const room = Math.min(batchSize, maxUnsealed - (await countUnsealed(tx, maxUnsealed)));
       if (room <= 0) return 0;

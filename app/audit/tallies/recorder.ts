@@ -15,6 +15,9 @@ const graceMs = 5_000;
 /** The counted actions whose outcome is a failure. */
 const failures: ReadonlySet<string> = new Set<AuditAction>(['auth.login_failed', 'mfa.failed']);
 
+/** The counted actions whose actor is no user. */
+const ofSystem: ReadonlySet<string> = new Set<AuditAction>(['internal_key.used']);
+
 /**
  * Appends one audit entry for each tally of a past minute, while fewer than `maxUnsealed` entries
  * of tallies and downloads wait for their signature: events that unauthenticated clients cause must
@@ -74,8 +77,7 @@ function toEvent(row: TallyRow): AuditEvent {
   // The cast is safe, since tallies.ts writes rows from events of these kinds only.
   return {
     action: row.action,
-    actor:
-      row.actor_id === '' ? { type: 'anonymous', id: null } : { type: 'user', id: row.actor_id },
+    actor: actorOf(row),
     owner: { userId: row.user_id, tenantId: row.tenant_id },
     resource: { type: row.resource_type, id: row.resource_id },
     ...(isFailure ? { outcome: 'failure' as const } : {}),
@@ -86,4 +88,9 @@ function toEvent(row: TallyRow): AuditEvent {
       minute: row.minute.toISOString(),
     },
   } as AuditEvent;
+}
+
+function actorOf({ action, actor_id: id }: TallyRow): AuditEvent['actor'] {
+  if (id === '') return { type: 'anonymous', id: null };
+  return { type: ofSystem.has(action) ? 'system' : 'user', id };
 }

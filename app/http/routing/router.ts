@@ -49,6 +49,8 @@ interface RouterOptions {
   readonly slots: RequestSlots;
   /** Counts a request that may change something. Throws rate_limited. */
   readonly countWrite: (caller: Caller) => Promise<void>;
+  /** Counts a request with an internal API key. Throws database_unavailable. */
+  readonly countInternalUse: (caller: InternalCaller, route: string) => Promise<void>;
 }
 
 function serve<S>(route: Route<S>, services: S, options: RouterOptions) {
@@ -64,6 +66,9 @@ function serve<S>(route: Route<S>, services: S, options: RouterOptions) {
     if (isUser(caller)) {
       options.sharedAddress.note(caller.userId, request);
       if (route.method !== 'get') await options.countWrite(caller);
+    }
+    if (isHolder(caller)) {
+      await options.countInternalUse(caller, `${route.method.toUpperCase()} ${route.path}`);
     }
     leaveAdmission(ctx);
     ctx.status = route.status;

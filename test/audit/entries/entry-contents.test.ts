@@ -2,6 +2,7 @@ import { randomBytes } from 'node:crypto';
 import anyTest, { type ExecutionContext, type TestFn } from 'ava';
 import { eventKinds } from '../../../app/audit-trail/event.ts';
 import type { EventKind } from '../../../app/audit-trail/kinds/kind.ts';
+import { recordDownloads } from '../../../app/audit/custody/recorder.ts';
 import { recordTallies } from '../../../app/audit/tallies/recorder.ts';
 import { close, createMember, sweepNow, type Member } from '../../support/accounts/closing.ts';
 import { refresh, replay } from '../../support/accounts/sessions.ts';
@@ -28,6 +29,7 @@ import type { Api } from '../../support/documents/uploads.ts';
 import { createSql, type Sql } from '../../support/vault/sql.ts';
 import { startReadyVault, type TestVault } from '../../support/vault/vault.ts';
 import { openTrail } from '../../support/audit/entries.ts';
+import { download } from '../../documents/downloads/downloads.ts';
 
 const test = anyTest as TestFn<{ vault: TestVault; sql: Sql }>;
 type Context = ExecutionContext<{ vault: TestVault; sql: Sql }>;
@@ -77,6 +79,7 @@ async function useDocuments(t: Context, { api }: Member, secrets: Secrets) {
   await putKey(api, key);
   await abort(api, await openSession(t, api, 10));
   const { id } = await storeDocument(t, api);
+  t.is((await download(t.context.vault, api, `${id}/download`)).status, 200);
   const change = { encryptedMetadata, keywordDeterministic: [keyword] };
   await replaceMetadata(api, id, change, { 'if-match': await etagOf(api, id) });
   const recipient = await createRecipient(t, t.context.vault);
@@ -134,6 +137,8 @@ test('no entry contains an e-mail address or a secret; its fields are documented
   await vault.services.tallies.stop();
   const { db, trail, close: closeTrail } = await openTrail(vault);
   t.teardown(closeTrail);
+  await vault.services.custody.stop();
+  await recordDownloads({ db, audit: trail, maxUnsealed: 1_000 }, { endsAbandoned: false });
   await recordTallies(db, trail, () => new Date(Date.now() + 120_000), 1_000);
 
   const rows = await sql('select canonical from audit_entries');
@@ -161,8 +166,8 @@ test('no entry contains an e-mail address or a secret; its fields are documented
 });
 
 /**
- * Actions that are tested elsewhere: those of operators, CronJobs and expiry, of devices, of what
- * they remember, of synchronisation, of second factors and of jobs.
+ * Actions that are tested elsewhere: those of operators, internal API keys, CronJobs and expiry, of
+ * devices, of what they remember, of synchronisation, of second factors and of jobs.
  */
 const elsewhere = new RegExp(
   `^(${[
@@ -175,6 +180,7 @@ const elsewhere = new RegExp(
     String.raw`encryption_key\.\w+`,
     String.raw`upload\.expired`,
     String.raw`document\.(expired|exported)`,
+    String.raw`internal_keys?\.\w+`,
     String.raw`key\.(activated|retired|compromised)`,
     String.raw`audit\.(retried|abandoned)`,
     String.raw`maintenance\.ran`,

@@ -179,7 +179,7 @@ test('downloads go on while the audit backlog is full, and their entries follow'
   t.deepEqual(await sql('select id from downloads'), []);
 });
 
-test('the app login begins downloads of its caller only, of what the caller may read', async (t) => {
+test('the app login begins only its caller’s downloads of what the caller may read', async (t) => {
   const { vault, sql, owner } = t.context;
   const [reader, stranger] = [await createApi(vault), await createApi(vault)];
   const { id, fileHash } = await storeDocument(t, owner);
