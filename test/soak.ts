@@ -46,6 +46,8 @@ const soaks: Record<string, Soak> = {
   disclosure: { file: 'disclosure/disclosure.labtest.ts', environment: { ROUNDS: '10' } },
   /** Runs 5000 jobs. */
   jobs: { file: 'jobs/jobs.labtest.ts', environment: { ROUNDS: '60', JOBS: '5000' } },
+  /** Makes 5000 downloads. */
+  custody: { file: 'custody/custody.labtest.ts', environment: { ROUNDS: '50', DOWNLOADS: '100' } },
   purge: { file: 'purge/purge.labtest.ts', environment: { ROUNDS: '30' } },
   reencryption: {
     file: 'reencryption/reencryption.labtest.ts',
