@@ -1,4 +1,4 @@
-import { createInternalUseCount } from '../audit/custody/internal-key-uses.ts';
+import { countInternalUses } from '../audit/custody/internal-key-uses.ts';
 import { recordKeySets } from '../audit/custody/internal-key-sets.ts';
 import { createRegistration } from '../registration/registration.ts';
 import { createAccounts } from '../accounts/accounts.ts';
@@ -102,6 +102,7 @@ export function startAccess(config: Config, options: AccessOptions) {
   const loginSessions = createLoginSessions({ accounts, db, act, revocations, clock });
   const sessionBinding = createSessionBinding(config.auth);
   const internalKeys = createInternalKeys({ ...config.internalKeys, log });
+  const internalUses = countInternalUses({ tallies, clock, log });
   const keySets = recordKeySets({ db, audit, internalKeys, log });
   return {
     accounts,
@@ -118,7 +119,7 @@ export function startAccess(config: Config, options: AccessOptions) {
     }),
     exchange,
     freshProofs: createFreshProofs({ ...config.auth, reauthTokens, clock }),
-    countInternalUse: createInternalUseCount({ tallies }),
+    countInternalUse: internalUses.add,
     internalKeys,
     issuers,
     limits,
@@ -132,7 +133,7 @@ export function startAccess(config: Config, options: AccessOptions) {
     tokens,
     async stop() {
       stopping.abort();
-      await Promise.all([revocations.stop(), powers.close(), keySets.stop()]);
+      await Promise.all([revocations.stop(), powers.close(), keySets.stop(), internalUses.stop()]);
     },
   };
 }

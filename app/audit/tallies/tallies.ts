@@ -24,6 +24,12 @@ interface TalliesOptions {
   readonly maxUnsealed: number;
 }
 
+/** The number of equal events in a minute, which is named by its beginning. */
+interface Counted {
+  readonly minute: Date;
+  readonly count: number;
+}
+
 export type Tallies = ReturnType<typeof startTallies>;
 
 /**
@@ -45,19 +51,30 @@ export function startTallies(options: TalliesOptions) {
   );
   recording.now();
   return {
-    /** Counts one event. The count is durable once the promise resolves. */
-    async add(event: TalliedEvent): Promise<void> {
-      const minute = new Date(Math.floor(clock().getTime() / 60_000) * 60_000);
-      await db.asService((tx) => count(tx, minute, isFull ? anonymised(event) : event));
+    /**
+     * Counts an event, by default one of this minute. The count is durable once the promise
+     * resolves.
+     */
+    async add(
+      event: TalliedEvent,
+      { minute = startOfMinute(clock()), count = 1 }: Partial<Counted> = {},
+    ): Promise<void> {
+      const counted = { minute, count };
+      await db.asService((tx) => addCount(tx, counted, isFull ? anonymised(event) : event));
     },
     /** Stops recording, and resolves once the run under way has finished. */
     stop: () => recording.stop(),
   };
 }
 
-async function count(
+/** Returns the beginning of a minute, by which events are counted. */
+export function startOfMinute(time: Date): Date {
+  return new Date(Math.floor(time.getTime() / 60_000) * 60_000);
+}
+
+async function addCount(
   tx: Tx,
-  minute: Date,
+  { minute, count }: Counted,
   { action, actor, owner, resource, data }: TalliedEvent,
 ): Promise<void> {
   await tx
@@ -71,7 +88,7 @@ async function count(
       resource_type: resource.type,
       resource_id: resource.id,
       detail: JSON.stringify(data),
-      count: 1,
+      count,
     })
     .onConflict((conflict) =>
       conflict
@@ -85,7 +102,7 @@ async function count(
           'resource_id',
           'detail',
         ])
-        .doUpdateSet({ count: sql`audit_tallies.count + 1` }),
+        .doUpdateSet({ count: sql`audit_tallies.count + ${count}` }),
     )
     .execute();
 }

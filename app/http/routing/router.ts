@@ -49,8 +49,8 @@ interface RouterOptions {
   readonly slots: RequestSlots;
   /** Counts a request that may change something. Throws rate_limited. */
   readonly countWrite: (caller: Caller) => Promise<void>;
-  /** Counts a request with an internal API key. Throws database_unavailable. */
-  readonly countInternalUse: (caller: InternalCaller, route: string) => Promise<void>;
+  /** Counts a request with an internal API key, to a method and path. */
+  readonly countInternalUse: (caller: InternalCaller, route: string) => void;
 }
 
 function serve<S>(route: Route<S>, services: S, options: RouterOptions) {
@@ -68,7 +68,7 @@ function serve<S>(route: Route<S>, services: S, options: RouterOptions) {
       if (route.method !== 'get') await options.countWrite(caller);
     }
     if (isHolder(caller)) {
-      await options.countInternalUse(caller, `${route.method.toUpperCase()} ${route.path}`);
+      options.countInternalUse(caller, `${route.method.toUpperCase()} ${route.path}`);
     }
     leaveAdmission(ctx);
     ctx.status = route.status;

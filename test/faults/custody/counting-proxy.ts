@@ -12,32 +12,35 @@ export interface Plan {
 
 /** Everything that came from the API on one connection. */
 export interface Seen {
-  status: number | undefined;
+  readonly status: number | undefined;
   /** The server's id of the request. */
-  requestId: string | undefined;
+  readonly requestId: string | undefined;
   /** Bytes of the body. */
-  bytes: number;
+  readonly bytes: number;
 }
 
 export interface CountingProxy {
   /** Plans the connection from a local port, before its request is sent. */
-  follow(port: number, plan: Plan): Seen;
+  follow(port: number, plan: Plan): void;
+  /** Returns what came on the connection from a local port, and forgets it. */
+  takeSeen(port: number): Seen;
   readonly port: number;
   stop(): Promise<void>;
 }
 
 const slowPauseMs = 100;
+const nothing: Seen = { status: undefined, requestId: undefined, bytes: 0 };
 
 /** Starts a proxy before the API that counts the bytes of one response on each connection. */
 export async function startCountingProxy(apiPort: () => number): Promise<CountingProxy> {
-  const followed = new Map<number, { readonly plan: Plan; readonly seen: Seen }>();
+  const plans = new Map<number, Plan>();
+  const sightings = new Map<number, Seen>();
   const sockets = new Set<Socket>();
   const server = createServer((client) => {
     const upstream = createConnection(apiPort(), '127.0.0.1');
     const { remotePort = 0 } = client;
     let head: Buffer | undefined = Buffer.alloc(0);
-    const slowUntil = (plan: Plan) => performance.now() + (plan.slowMs ?? 0);
-    let slowEnd: number | undefined;
+    let slowEnd = 0;
     for (const socket of [client, upstream]) {
       sockets.add(socket);
       socket
@@ -50,22 +53,23 @@ export async function startCountingProxy(apiPort: () => number): Promise<Countin
     }
     client.pipe(upstream);
     upstream.on('data', (chunk: Buffer) => {
-      const { plan, seen } = followed.get(remotePort) ?? {};
-      if (plan === undefined || seen === undefined) return;
-      if (head === undefined) seen.bytes += chunk.length;
+      const { cutAfter = Infinity, slowMs = 0 } = plans.get(remotePort) ?? {};
+      let seen = sightings.get(remotePort) ?? nothing;
+      if (head === undefined) seen = { ...seen, bytes: seen.bytes + chunk.length };
       else {
         head = Buffer.concat([head, chunk]);
         const end = head.indexOf('\r\n\r\n');
         if (end !== -1) {
-          readHead(head.subarray(0, end).toString('latin1'), seen);
-          seen.bytes = head.length - end - 4;
+          const bytes = head.length - end - 4;
+          seen = { ...readHead(head.subarray(0, end).toString('latin1')), bytes };
           head = undefined;
-          slowEnd = slowUntil(plan);
+          slowEnd = performance.now() + slowMs;
         }
       }
+      sightings.set(remotePort, seen);
       client.write(chunk);
-      if (seen.bytes >= (plan.cutAfter ?? Infinity)) upstream.destroy();
-      if (performance.now() >= (slowEnd ?? 0)) return;
+      if (seen.bytes >= cutAfter) upstream.destroy();
+      if (performance.now() >= slowEnd) return;
       upstream.pause();
       void pause(slowPauseMs).then(() => upstream.resume());
     });
@@ -76,8 +80,11 @@ export async function startCountingProxy(apiPort: () => number): Promise<Countin
   return {
     port: (server.address() as AddressInfo).port,
     follow(port, plan) {
-      const seen: Seen = { status: undefined, requestId: undefined, bytes: 0 };
-      followed.set(port, { plan, seen });
+      plans.set(port, plan);
+    },
+    takeSeen(port) {
+      const seen = sightings.get(port) ?? nothing;
+      sightings.delete(port);
       return seen;
     },
     async stop() {
@@ -88,9 +95,11 @@ export async function startCountingProxy(apiPort: () => number): Promise<Countin
   };
 }
 
-function readHead(head: string, seen: Seen): void {
-  seen.status = Number(/^HTTP\/1\.1 (\d{3})/.exec(head)?.[1]);
-  seen.requestId = /^x-request-id: (.+)$/im.exec(head)?.[1]?.trim();
+function readHead(head: string): Pick<Seen, 'status' | 'requestId'> {
+  return {
+    status: Number(/^HTTP\/1\.1 (\d{3})/.exec(head)?.[1]),
+    requestId: /^x-request-id: (.+)$/im.exec(head)?.[1]?.trim(),
+  };
 }
 
 /**
@@ -105,10 +114,11 @@ export async function askThrough(
   const socket = createConnection(proxy.port, '127.0.0.1');
   socket.on('error', () => undefined);
   await once(socket, 'connect');
-  const seen = proxy.follow(socket.localPort ?? 0, plan);
+  const { localPort = 0 } = socket;
+  proxy.follow(localPort, plan);
   const closed = once(socket, 'close');
   socket.resume();
   socket.write(`${request.join('\r\n')}\r\n\r\n`);
   await closed;
-  return seen;
+  return proxy.takeSeen(localPort);
 }

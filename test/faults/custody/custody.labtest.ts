@@ -4,7 +4,7 @@ import test, { type ExecutionContext } from 'ava';
 import { until } from '../../../app/dev/processes/until.ts';
 import { storeDocument } from '../../support/documents/documents.ts';
 import { bytesOf, MiB } from '../../support/documents/files.ts';
-import { startReplica, type Replica } from '../../support/documents/replica.ts';
+import { startReplica } from '../../support/documents/replica.ts';
 import { createApi, type Api } from '../../support/documents/uploads.ts';
 import { numberFrom, rounds, seed, seededRandom } from '../../support/runs/rounds.ts';
 import { createSql, type Sql } from '../../support/vault/sql.ts';
@@ -32,7 +32,8 @@ interface Scene {
   readonly files: readonly { readonly documentId: string; readonly bytes: number }[];
   /** Times at which the process behind the proxy was killed. */
   readonly kills: number[];
-  replica: Replica;
+  /** Kills that process, and starts another one. */
+  readonly kill: () => Promise<void>;
 }
 
 const upTo = (most: number) => Math.floor(random() * most);
@@ -60,23 +61,20 @@ async function startScene(t: ExecutionContext): Promise<Scene> {
     files.push({ documentId, bytes });
     for (const reader of readers) await share(sql, owner, documentId, reader);
   }
-  const scene = { t, vault, sql, owner, readers, files, kills: [] };
+  const kills: number[] = [];
   let replica = await startReplica(vault);
   const proxy = await startCountingProxy(() => Number(new URL(replica.baseUrl).port));
   t.teardown(async () => {
     await proxy.stop();
     await replica.process.stop();
   });
-  return {
-    ...scene,
-    proxy,
-    get replica() {
-      return replica;
-    },
-    set replica(next) {
-      replica = next;
-    },
-  };
+  async function kill(): Promise<void> {
+    replica.process.kill('SIGKILL');
+    kills.push(performance.now());
+    await replica.process.exited;
+    replica = await startReplica(vault);
+  }
+  return { t, vault, sql, proxy, owner, readers, files, kills, kill };
 }
 
 /** Shares a document. Resolves with the share's id. */
@@ -108,7 +106,7 @@ async function playRound(scene: Scene): Promise<Reading[]> {
     what: 'the downloads before the kill',
     timeoutMs: 60_000,
     intervalMs: 5,
-  }).then(() => killReplica(scene));
+  }).then(scene.kill);
   await Promise.all([ended, killed, ...Array.from({ length: lanes }, work)]);
   return readings;
 }
@@ -152,14 +150,6 @@ async function readPatiently({ proxy }: Scene, asked: Asked): Promise<Reading> {
     if (reading.seen.status !== undefined) return reading;
     await pause(100);
   }
-}
-
-async function killReplica(scene: Scene): Promise<void> {
-  const { process } = scene.replica;
-  process.kill('SIGKILL');
-  scene.kills.push(performance.now());
-  await process.exited;
-  scene.replica = await startReplica(scene.vault);
 }
 
 /** Waits until every download is an entry, and every entry is sealed. */
