@@ -37,6 +37,11 @@ export const workersAndCommands: readonly Cause[] = [
     actions: ['account.token_renewed'],
     note: 'if an account with the e-mail address waits for its validation',
   },
+  {
+    name: 'job `EVIDENCE_EXPORT`',
+    actions: ['document.exported', 'document.downloaded'],
+    note: 'the second for each version whose file is exported',
+  },
   { name: 'outbox `account.sweep`', actions: ['account.swept'] },
   {
     name: 'outbox `email`, `object.delete`, `multipart.abort`, `mfa.forget`',

@@ -1,12 +1,13 @@
 import { createHash, randomUUID } from 'node:crypto';
 import { Readable } from 'node:stream';
 import type { AuditTrail } from '../audit-trail/audit-trail.ts';
+import type { Custody } from '../audit/custody/custody.ts';
 import type { EntryReader } from '../audit/entries/readers.ts';
 import type { Proofs } from '../audit/proofs/proofs.ts';
 import type { Clock } from '../async/clock.ts';
 import type { Database, Owner, Tx } from '../db/database.ts';
 import { loadOwner, lockDocument } from '../documents/records/document-rows.ts';
-import { listStoredFiles } from '../documents/records/stored-files.ts';
+import { listStoredFiles, type StoredFile } from '../documents/records/stored-files.ts';
 import { AppError } from '../errors/app-error.ts';
 import type { PublishedKeys } from '../signing-keys/published-keys.ts';
 import type { ObjectStore } from '../storage/interface/object-store.ts';
@@ -46,6 +47,7 @@ interface EvidenceExportsOptions {
   readonly db: Database;
   readonly audit: AuditTrail;
   readonly store: ObjectStore;
+  readonly custody: Pick<Custody, 'begin'>;
   readonly proofs: Proofs;
   readonly publishedKeys: PublishedKeys;
   readonly clock: Clock;
@@ -57,7 +59,7 @@ export type EvidenceExports = ReturnType<typeof createEvidenceExports>;
 
 /** Creates the service that writes the evidence of a document into archives. */
 export function createEvidenceExports(options: EvidenceExportsOptions) {
-  const { db, audit, store, proofs, publishedKeys, clock, exportDays } = options;
+  const { db, audit, store, custody, proofs, publishedKeys, clock, exportDays } = options;
 
   async function findContents(request: RequestedExport): Promise<ExportedDocument> {
     const { owner, documentId, includeFile } = request;
@@ -68,6 +70,15 @@ export function createEvidenceExports(options: EvidenceExportsOptions) {
     const resource = { type: 'document', id: documentId };
     const through = await proofs.findLastOfResource(readerFor(owner), resource);
     return { documentId, through, files };
+  }
+
+  function begin({ owner, documentId, requestId }: RequestedExport, file: StoredFile) {
+    const { version, file_hash: fileHash } = file;
+    const { userId: readerId } = owner;
+    const reading = { owner, documentId, version, fileHash, readerId, requestId };
+    return db.asUser(owner, (tx) =>
+      custody.begin(tx, { ...reading, shareId: null, isPart: false }),
+    );
   }
 
   /** Appends the entry that records an export, and resolves with its proof once it is sealed. */
@@ -122,7 +133,14 @@ export function createEvidenceExports(options: EvidenceExportsOptions) {
       const archive = writeArchive({
         folder: `evidence-${documentId}`,
         at: clock(),
-        files: exportedFiles(contents, { proofs, publishedKeys, store, reader, signal }),
+        files: exportedFiles(contents, {
+          proofs,
+          publishedKeys,
+          store,
+          begin: (file) => begin(request, file),
+          reader,
+          signal,
+        }),
         async seal(manifestHash) {
           const proof = await seal(request, { manifestHash, through });
           sealed = { manifestHash, proofId: proof.id };

@@ -1,4 +1,5 @@
 import { readFileSync } from 'node:fs';
+import type { BegunDownload } from '../audit/custody/custody.ts';
 import type { EntryReader } from '../audit/entries/readers.ts';
 import type { Proofs } from '../audit/proofs/proofs.ts';
 import type { StoredFile } from '../documents/records/stored-files.ts';
@@ -28,6 +29,8 @@ interface ExportedFilesOptions {
   readonly proofs: Proofs;
   readonly publishedKeys: PublishedKeys;
   readonly store: ObjectStore;
+  /** Stores that the download of a file begins. */
+  readonly begin: (file: StoredFile) => Promise<BegunDownload>;
   readonly reader: EntryReader;
   readonly signal: AbortSignal;
 }
@@ -40,7 +43,7 @@ interface ExportedFilesOptions {
  */
 export async function* exportedFiles(
   { documentId, through, files }: ExportedDocument,
-  { proofs, publishedKeys, store, reader, signal }: ExportedFilesOptions,
+  { proofs, publishedKeys, store, begin, reader, signal }: ExportedFilesOptions,
 ): AsyncGenerator<ArchiveFile, void, void> {
   yield* fixed;
   for await (const { seq, proof } of readTrail(proofs, reader, { documentId, through })) {
@@ -52,7 +55,7 @@ export async function* exportedFiles(
     yield { path: `keys/${key.keyId}.json`, content: JSON.stringify(key) };
   }
   for (const file of files) {
-    const content = readFile(store, file, signal);
+    const content = recorded(await begin(file), readFile(store, file, signal));
     yield { path: `versions/${file.version}.bin`, content, hash: file.file_hash };
   }
 }
@@ -71,5 +74,23 @@ async function* readFile(
   } catch (error) {
     const isDamaged = error instanceof StorageError && damages.has(error.code);
     throw isDamaged ? new AppError('stored_file_changed', { cause: error }) : error;
+  }
+}
+
+/** Passes the bytes of a file on, and records how many were read. */
+async function* recorded(
+  download: BegunDownload,
+  content: AsyncIterable<Buffer>,
+): AsyncGenerator<Buffer, void, void> {
+  let bytes = 0;
+  let isComplete = false;
+  try {
+    for await (const chunk of content) {
+      bytes += chunk.length;
+      yield chunk;
+    }
+    isComplete = true;
+  } finally {
+    download.end({ bytes, isComplete });
   }
 }

@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto';
 import anyTest, { type ExecutionContext, type TestFn } from 'ava';
+import { until } from '../../app/dev/processes/until.ts';
 import { createApi, type Answer, type Api } from '../support/documents/uploads.ts';
 import {
   certify,
@@ -69,13 +70,30 @@ test('an archive has every entry, the keys and the stored files, and is recorded
     const [hash, name = ''] = line.split(' *');
     t.is(hash, sha3(files.get(name) ?? Buffer.alloc(0)), name);
   }
-  const exported = (await entriesOf(sql, { resource: id })).at(-1);
-  t.like(exported, {
-    seq: 4,
-    action: 'document.exported',
-    actor: { type: 'user', id: api.caller.userId },
-    data: { manifestHash: result.manifestHash, through: 3 },
-  });
+  const entries = await until(
+    async () => {
+      const found = await entriesOf(sql, { resource: id });
+      return found.length === 6 && found.slice(3);
+    },
+    { what: 'the entries of the export', timeoutMs: 60_000 },
+  );
+  const downloaded = entries.filter(({ action }) => action === 'document.downloaded');
+  t.deepEqual(
+    downloaded.map(({ data }) => data),
+    [first, second].map((bytes, index) => ({
+      version: index + 1,
+      fileHash: sha3(bytes),
+      bytes: bytes.length,
+      complete: true,
+    })),
+  );
+  t.like(
+    entries.find(({ action }) => action === 'document.exported'),
+    {
+      actor: { type: 'user', id: api.caller.userId },
+      data: { manifestHash: result.manifestHash, through: 3 },
+    },
+  );
   t.like(JSON.parse(textOf(files.get('exported/proof.json'))), { id: result.proofId });
 });
 

@@ -20,9 +20,9 @@ export const auditSettings = {
     tallyLimit: setting('AUDIT_TALLY_LIMIT', Count.default(10_000), {
       unit: 'events',
       description:
-        'How many different events (failed logins, reads of proofs, uses of internal API keys) may ' +
-        'be counted apart until they become entries. Further events are counted together, without ' +
-        'their details.',
+        'How many different events (failed logins, reads of proofs, uses of internal API keys) ' +
+        'may be counted apart until they become entries. Further events are counted together, ' +
+        'without their details.',
     }),
   },
 };
