@@ -1,4 +1,5 @@
 import { createHash } from 'node:crypto';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { parentPort, workerData, type MessagePort } from 'node:worker_threads';
 import { createObjectStore, type StoreConfig } from './create-store.ts';
 import { StorageError, type StorageErrorCode } from './interface/storage-error.ts';
@@ -12,19 +13,28 @@ export interface ObjectHash {
 export interface HashRequest {
   readonly key: string;
   readonly version: string;
+  /** The most bytes to read in a second; undefined for no limit. */
+  readonly bytesPerSecond: number | undefined;
 }
 
 export type HashReply = ObjectHash | { readonly code: StorageErrorCode; readonly reason: string };
 
 const store = await createObjectStore(workerData as StoreConfig, { mayCreate: async () => false });
 
-async function hashObject({ key, version }: HashRequest): Promise<ObjectHash> {
+async function hashObject({
+  key,
+  version,
+  bytesPerSecond = Infinity,
+}: HashRequest): Promise<ObjectHash> {
   const hash = createHash('sha3-256');
   let size = 0;
+  const startedAt = performance.now();
   const { body } = await store.get(key, { ifVersion: version });
   for await (const chunk of body as AsyncIterable<Buffer>) {
     hash.update(chunk);
     size += chunk.length;
+    const earlyMs = (1_000 * size) / bytesPerSecond - (performance.now() - startedAt);
+    if (earlyMs >= 1) await sleep(earlyMs);
   }
   return { sha3: hash.digest('hex'), size };
 }

@@ -28,11 +28,16 @@ export function createObjectHasher(
     concurrency,
     /**
      * Reads a stored object once and hashes it off the event loop. Waits while `concurrency` other
-     * objects are being hashed. Throws the errors of ObjectStore.get, and storage_unavailable if
-     * the thread dies or the hasher is closed.
+     * objects are being hashed. Reads no more than `bytesPerSecond`, if it is given. Throws the
+     * errors of ObjectStore.get, and storage_unavailable if the thread dies or the hasher is closed.
      */
-    async hash(key: string, version: string): Promise<ObjectHash> {
-      const reply = await threads.run({ key, version }).catch((cause: unknown) => {
+    async hash(
+      key: string,
+      version: string,
+      { bytesPerSecond }: { readonly bytesPerSecond?: number | undefined } = {},
+    ): Promise<ObjectHash> {
+      const request = { key, version, bytesPerSecond };
+      const reply = await threads.run(request).catch((cause: unknown) => {
         throw new StorageError('storage_unavailable', { cause });
       });
       if ('code' in reply) throw new StorageError(reply.code, { cause: reply.reason });

@@ -40,6 +40,13 @@ test('more objects than threads are all hashed', async (t) => {
   t.deepEqual(hashes, expected);
 });
 
+test('an object is read no faster than the limit allows', async (t) => {
+  const { key, version } = await storeObject(store, [testBytes(1_000_000, 1)]);
+  const startedAt = performance.now();
+  t.is((await hasher.hash(key, version, { bytesPerSecond: 4_000_000 })).size, 1_000_000);
+  t.true(performance.now() - startedAt >= 240);
+});
+
 test('missing and changed objects give distinct errors, and the thread continues', async (t) => {
   const { key, version } = await storeObject(store, [testBytes(1_000, 1)]);
   await throwsCode(t, hasher.hash(newKey(), version), 'object_not_found');

@@ -13,6 +13,7 @@ import { listObjects, listUploads, type UploadRecord } from './list-directories.
 import {
   findJson,
   findLostParts,
+  findManifest,
   manifestName,
   storedSize,
   uploadName,
@@ -98,15 +99,15 @@ export async function createFilesystemStore(
     return uploadId;
   }
 
-  async function findManifest(key: string): Promise<Manifest | undefined> {
+  async function lookUp(key: string): Promise<Manifest | undefined> {
     const path = join(layout.objectDirectory(key), manifestName);
-    const find = () => inStore(findJson<Manifest>(path), 'object_not_found');
+    const find = () => inStore(findManifest(path), 'object_not_found');
     return (await find()) ?? (await lookAgain(find));
   }
 
   async function get(key: string, options: GetOptions = {}): Promise<OpenObject> {
     options.signal?.throwIfAborted();
-    const manifest = await findManifest(key);
+    const manifest = await lookUp(key);
     if (manifest === undefined) throw new StorageError('object_not_found');
     return readParts(layout.objectDirectory(key), manifest, options, explain);
   }
@@ -178,7 +179,7 @@ export async function createFilesystemStore(
     abortMultipart: (key, uploadId) => remove(layout.uploadDirectory(key, uploadId)),
 
     async stat(key) {
-      const manifest = await findManifest(key);
+      const manifest = await lookUp(key);
       if (manifest === undefined) return undefined;
       const path = layout.objectDirectory(key);
       const size = await inStore(storedSize(path, manifest), 'object_not_found');

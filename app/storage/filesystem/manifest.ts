@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto';
 import { readFile, readdir, rm, stat } from 'node:fs/promises';
 import { join } from 'node:path';
+import { z } from 'zod';
 import type { StoredPart } from '../interface/object-store.ts';
 import { StorageError } from '../interface/storage-error.ts';
 import { hasErrno } from './file-error.ts';
@@ -8,18 +9,19 @@ import { hasErrno } from './file-error.ts';
 export const manifestName = 'manifest.json';
 export const uploadName = 'upload.json';
 
-interface PartFile {
-  readonly file: string;
-  readonly size: number;
-}
+const PartFile = z.object({ file: z.string(), size: z.int() });
 
-export interface Manifest {
-  readonly key: string;
-  readonly version: string;
-  readonly size: number;
-  readonly createdAt: string;
-  readonly parts: readonly PartFile[];
-}
+const Manifest = z
+  .object({
+    key: z.string(),
+    version: z.string(),
+    size: z.int(),
+    createdAt: z.string(),
+    parts: z.array(PartFile),
+  })
+  .refine(({ size, parts }) => size === parts.reduce((sum, part) => sum + part.size, 0));
+
+export type Manifest = z.output<typeof Manifest>;
 
 export const partFileName = (part: StoredPart) => `${part.partNumber}-${part.etag}`;
 
@@ -43,6 +45,20 @@ export async function findJson<T>(path: string): Promise<T | undefined> {
     if (hasErrno(error, 'ENOENT')) return undefined;
     throw error;
   }
+}
+
+/**
+ * Reads the manifest of an object. Resolves with undefined if there is none. Throws version_changed
+ * if the file is damaged, so that it is no manifest any more.
+ */
+export async function findManifest(path: string): Promise<Manifest | undefined> {
+  const json = await findJson<unknown>(path).catch((cause: unknown) => {
+    throw cause instanceof SyntaxError ? new StorageError('version_changed', { cause }) : cause;
+  });
+  if (json === undefined) return undefined;
+  const { success, data, error } = Manifest.safeParse(json);
+  if (!success) throw new StorageError('version_changed', { cause: error });
+  return data;
 }
 
 /**

@@ -1,4 +1,4 @@
-import { mkdtemp, readdir, readlink, rm, truncate } from 'node:fs/promises';
+import { mkdtemp, readdir, readFile, readlink, rm, truncate, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import test from 'ava';
@@ -52,4 +52,21 @@ test('an object with a truncated part is not read to an early end', async (t) =>
   await truncate(join(path, first ?? ''), 900);
   const { body } = await store.get(key);
   await throwsCode(t, body.toArray(), 'version_changed');
+});
+
+test('an object whose manifest is damaged is reported as changed', async (t) => {
+  const damages: readonly ((manifest: string) => string)[] = [
+    () => '',
+    (manifest) => manifest.slice(0, -9),
+    (manifest) => manifest.replace('"size":1000', '"size":1001'),
+    (manifest) => manifest.replace('"parts"', '"pargs"'),
+    (manifest) => manifest.replace('"file":"1-', '"file":"9-'),
+  ];
+  for (const damage of damages) {
+    const { key, version } = await storeObject(store, [testBytes(1_000, 1)]);
+    const path = join(createLayout(directory).objectDirectory(key), 'manifest.json');
+    await writeFile(path, damage(await readFile(path, 'utf8')));
+    const read = async () => (await store.get(key, { ifVersion: version })).body.toArray();
+    await throwsCode(t, read(), 'version_changed');
+  }
 });
