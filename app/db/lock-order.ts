@@ -23,6 +23,7 @@ const lockOrder = [
   'sharing key',
   'sender blocks',
   'memory',
+  'object check',
   'upload session',
   'sync request',
   'sync object',

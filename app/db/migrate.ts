@@ -34,6 +34,7 @@ import { Migration0037MemoryRecords } from './migrations/0037-memory-records.ts'
 import { Migration0038EntriesByResource } from './migrations/0038-entries-by-resource.ts';
 import { Migration0039Mfa } from './migrations/0039-mfa.ts';
 import { Migration0040Jobs } from './migrations/0040-jobs.ts';
+import { Migration0046ObjectChecks } from './migrations/0046-object-checks.ts';
 import { Migration0047EvidenceExports } from './migrations/0047-evidence-exports.ts';
 import { Migration0048Downloads } from './migrations/0048-downloads.ts';
 import { entities } from './schema.ts';
@@ -74,6 +75,7 @@ const migrations: readonly ConcreteMigration[] = [
   Migration0038EntriesByResource,
   Migration0039Mfa,
   Migration0040Jobs,
+  Migration0046ObjectChecks,
   Migration0047EvidenceExports,
   Migration0048Downloads,
 ];

@@ -24,6 +24,7 @@ import {
   DocumentKeyword,
   DocumentVersion,
   Download,
+  ObjectCheck,
   RemovedDocument,
 } from './tables/documents.ts';
 import { KeyEnvelope, ReplacedKey } from './tables/envelopes.ts';
@@ -64,6 +65,7 @@ export const entities = [
   MemoryRecord,
   MfaPending,
   MfaUser,
+  ObjectCheck,
   OutboxMessage,
   PurgeRun,
   RefreshToken,

@@ -24,6 +24,12 @@ export async function removeUnsealed(
     select count(*) from (
       select id from documents where ${isOwn} order by id for update
     ) as locked`.execute(tx);
+  takesLock(tx, 'object check');
+  await sql`
+    delete from object_checks c using document_versions v
+    where c.user_id = ${userId}::uuid and c.tenant_id = ${tenantId}
+      and v.document_id = c.document_id and v.version = c.version
+      and v.status <> 'SEALED'`.execute(tx);
   await uploads.holdAll(tx, owner);
   await tx.deleteFrom('document_versions').where(isOwn).where('status', '<>', 'SEALED').execute();
   const removed = await tx

@@ -51,6 +51,7 @@ export const fates = {
   documents: feature,
   document_versions: feature,
   document_keywords: feature,
+  object_checks: feature,
   upload_sessions: feature,
   upload_parts: feature,
   // Removed by removeSharing.

@@ -38,6 +38,7 @@ export const tableOwners: TableOwners = {
   memory_records: ['app/memory'],
   mfa_pending: ['app/mfa'],
   mfa_users: ['app/mfa'],
+  object_checks: ['app/documents'],
   outbox: ['app/outbox'],
   purge_runs: ['app/lifecycle'],
   refresh_tokens: ['app/sessions'],

@@ -36,6 +36,18 @@ export function keepsRemoved(table: string): TriggerDef {
   };
 }
 
+/** Returns the trigger that queues the stored object of each version that is sealed for checks. */
+export function queuesCheck(table: string): TriggerDef {
+  return {
+    name: 'check_queued',
+    timing: 'after',
+    events: ['insert', 'update'],
+    expression:
+      `create trigger check_queued after insert or update of status on ${table} for each row ` +
+      "when (new.status = 'SEALED') execute function queue_object_check()",
+  };
+}
+
 /**
  * Returns the trigger that lets no login write a row unencrypted, or one encrypted that should not
  * be. `isPlain` is the SQL condition, on `new`, of the rows that are not encrypted.

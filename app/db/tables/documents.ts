@@ -11,7 +11,7 @@ import {
   sharedWithCaller,
   shownToAll,
 } from '../columns/policies.ts';
-import { keepsRemoved, refuses } from '../columns/triggers.ts';
+import { keepsRemoved, queuesCheck, refuses } from '../columns/triggers.ts';
 
 type DocumentStatus = 'PENDING' | 'SEALED' | 'EXPIRED';
 
@@ -51,6 +51,7 @@ export const DocumentVersion = defineEntity({
     onlyInserts('document_versions', "status = 'PENDING'"),
   ],
   triggers: [
+    queuesCheck('document_versions'),
     refuses('document_versions', {
       name: 'sealed',
       event: 'update',
@@ -120,6 +121,61 @@ export const DocumentKeyword = defineEntity({
     place: p.uuid().primary(),
     document: () => p.manyToOne(Document).mapToPk().deleteRule('cascade').updateRule('no action'),
     tenantId: p.text(),
+  },
+});
+
+/**
+ * What is known of the stored object of a version since it was uploaded. A row begins when the
+ * version is sealed, or when a job checks it; the rows are the queue of the task `verify-files`.
+ * The times are those of Postgres's clock.
+ */
+export const ObjectCheck = defineEntity({
+  name: 'ObjectCheck',
+  tableName: 'object_checks',
+  rowLevelSecurity: 'force',
+  policies: [
+    ...ownedUnder('object_checks', 'document_id', 'documents'),
+    sharedWithCaller('object_checks', 'document_id', 'version'),
+    onlyInserts('object_checks', 'checked_at is null and whole_at is null and damage is null'),
+  ],
+  indexes: [
+    {
+      name: 'object_checks_queue',
+      expression: 'create index object_checks_queue on object_checks (checked_at nulls first)',
+    },
+    {
+      name: 'object_checks_damages',
+      expression:
+        'create index object_checks_damages on object_checks (damaged_at) where damage is not null',
+    },
+    {
+      name: 'object_checks_unreadable',
+      expression:
+        'create index object_checks_unreadable on object_checks (unreadable_since) ' +
+        'where unreadable_since is not null',
+    },
+  ],
+  checks: [
+    { name: 'object_checks_damage', expression: "damage in ('damaged', 'missing')" },
+    { name: 'object_checks_damaged', expression: '(damage is null) = (damaged_at is null)' },
+  ],
+  properties: {
+    document: () =>
+      p.manyToOne(Document).mapToPk().primary().deleteRule('cascade').updateRule('no action'),
+    version: p.integer().primary(),
+    ...owner(),
+    /** The newest check that could tell whether the object is whole. */
+    checkedAt: timestamp().nullable(),
+    /** The newest check that found the object whole. */
+    wholeAt: timestamp().nullable(),
+    /** What the newest check found wrong; null if the object was whole. */
+    damage: p.text().$type<'damaged' | 'missing'>().nullable(),
+    /** When that damage was found first. */
+    damagedAt: timestamp().nullable(),
+    /** Since when no check could read the object; null after one that could. */
+    unreadableSince: timestamp().nullable(),
+    /** Earliest next check, after one that could not read the object. */
+    availableAt: timestamp().defaultRaw('now()'),
   },
 });
 
