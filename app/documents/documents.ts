@@ -68,7 +68,13 @@ export function createDocuments(options: DocumentsOptions) {
       const createdAt = clock();
       const content = { documentId, version: 1, encryptedMetadata, contentCommitment, createdAt };
       const version = versionOf(file, request.caller, content);
-      const row = { ...version, place, revision: 1, document_created_at: createdAt };
+      const row = {
+        ...version,
+        place,
+        revision: 1,
+        document_created_at: createdAt,
+        whole_at: null,
+      };
       const work = async (tx: Tx) => {
         await insertDocument(tx, row);
         await insertVersion(tx, uploads, version);

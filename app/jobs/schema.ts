@@ -1,6 +1,8 @@
 import { z } from 'zod';
 import { Limit, Timestamp, Uuid, UuidCursor } from '../http/bodies/wire.ts';
 import {
+  DocumentFixity,
+  DocumentFixityResult,
   EmailValidation,
   EmailValidationResult,
   EvidenceExport,
@@ -33,6 +35,14 @@ export const SubmitJob = z
         payload: EvidenceExport.describe('Whose evidence is exported.'),
       })
       .meta({ id: 'EvidenceExportJob' }),
+    z
+      .strictObject({
+        type: z
+          .literal('DOCUMENT_FIXITY')
+          .describe('Reads the stored files of a document and compares them with their hashes.'),
+        payload: DocumentFixity.describe('Which document it is.'),
+      })
+      .meta({ id: 'DocumentFixityJob' }),
   ])
   .meta({ id: 'NewJob' });
 
@@ -59,7 +69,7 @@ export const JobView = z
     completedAt: Timestamp.nullable().describe('When the job was completed; null if it was not.'),
     failedAt: Timestamp.nullable().describe('When the job failed; null if it did not.'),
     result: z
-      .union([EmailValidationResult, EvidenceExportResult])
+      .union([EmailValidationResult, DocumentFixityResult, EvidenceExportResult])
       .nullable()
       .describe('The result, which depends on the type; null unless the job is completed.'),
     error: z.string().nullable().describe('A code that says why the job failed.'),

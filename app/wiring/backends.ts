@@ -19,6 +19,9 @@ import type { Clock } from '../async/clock.ts';
 /** Number of files that one process hashes at a time, each in a thread. */
 export const hashesAtOnce = 2;
 
+/** Number of stored files that one process checks at a time, apart from those of uploads. */
+const checksAtOnce = 2;
+
 export type Backends = Awaited<ReturnType<typeof openBackends>>;
 
 /**
@@ -36,6 +39,7 @@ export async function openBackends(config: Config, clock: Clock, log: Log) {
   });
   const { store, watch: storeWatch } = watchStore(unwatched, clock);
   const hasher = createObjectHasher(config.storage, { concurrency: hashesAtOnce });
+  const checkHasher = createObjectHasher(config.storage, { concurrency: checksAtOnce });
   const signer = createSignerClient({ socketPath: config.signer.socketPath });
   const clocks = startClockWatch({ readings: readClocks(db, signer), clock, log });
   const { publicUrl } = config.http;
@@ -48,13 +52,14 @@ export async function openBackends(config: Config, clock: Clock, log: Log) {
     store,
     storeWatch,
     hasher,
+    checkHasher,
     signer,
     clocks,
     mailer,
     async close() {
       await clocks.stop();
       mailer.close();
-      await hasher.close();
+      await Promise.all([hasher.close(), checkHasher.close()]);
       await store.close();
       signer.close();
       wakes.close();

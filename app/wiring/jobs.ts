@@ -1,10 +1,12 @@
 import type { Config } from '../config/config.ts';
+import { createFileCheck } from '../documents/fixity/file-check.ts';
 import { startJobStreams } from '../jobs/events/job-streams.ts';
 import { createEvidenceExports } from '../evidence-exports/evidence-exports.ts';
 import { createJobExports } from '../jobs/exports.ts';
 import { createJobs } from '../jobs/jobs.ts';
 import { createJobOperation } from '../jobs/operation/operation.ts';
 import { openJobQueue } from '../jobs/queue/queue.ts';
+import { createDocumentFixity } from '../jobs/types/document-fixity.ts';
 import { createEmailValidation } from '../jobs/types/email-validation.ts';
 import { createEvidenceExport } from '../jobs/types/evidence-export.ts';
 import { startJobWorker } from '../jobs/worker/worker.ts';
@@ -30,7 +32,9 @@ export function startJobs(config: Config, options: JobsOptions) {
   const { redis } = options;
   const renewal = createTokenRenewal(options);
   const exports = createEvidenceExports({ ...options, ...config.jobs });
+  const checkFile = createFileCheck(options.checkHasher);
   const all = [
+    createDocumentFixity({ ...options, checkFile }),
     createEmailValidation({ ...options, renewal }),
     createEvidenceExport({ ...options, exports }),
   ];

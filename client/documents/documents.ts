@@ -16,7 +16,12 @@ const DocumentItem = z.object({
 });
 export type DocumentItem = z.output<typeof DocumentItem>;
 
-const Document = DocumentItem.extend({ userId: z.string(), fileHash: FileHash });
+const Document = DocumentItem.extend({
+  userId: z.string(),
+  fileHash: FileHash,
+  /** When the vault last read the stored file and found it whole; null if never. */
+  fixityVerifiedAt: z.iso.datetime().nullable(),
+});
 /** A document in its current version. */
 export type Document = z.output<typeof Document>;
 

@@ -10,6 +10,7 @@ import type { Vault } from '../support/vault/vault.ts';
 export interface ShownJob {
   readonly jobId: string;
   readonly status: string;
+  readonly submittedAt: string;
   readonly completedAt: string | null;
   readonly failedAt: string | null;
   readonly result: unknown;

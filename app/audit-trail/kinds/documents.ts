@@ -77,6 +77,17 @@ export const documentEvents = {
     actor: 'system',
     data: z.strictObject({ version: Count, fileHash: Text }),
   },
+  'document.fixity_failed': {
+    resource: 'document',
+    actor: 'system, named by its internal key, or null if a job found it',
+    data: z.strictObject({
+      version: Count,
+      fileHash: Text,
+      state: Text,
+      foundHash: Text.nullable(),
+    }),
+    note: '`state` is `damaged` or `missing`; once for each damage; its outcome is failure',
+  },
   'document.deleted': {
     resource: 'document',
     actor: 'the user or an administrator',

@@ -16,6 +16,8 @@ export type DocumentRow = VersionRow & {
   readonly place: string;
   readonly revision: number;
   readonly document_created_at: Date;
+  /** When the stored file was last found whole; null if no check has yet. */
+  readonly whole_at: Date | null;
 };
 
 /** A document as the API returns it, and its revision, which each change increments. */
@@ -91,6 +93,12 @@ function sharesWith({ userId, tenantId }: Owner) {
 /** Loads a document that the reader may read, in its current version. Throws not_found. */
 export async function loadDocument(tx: Tx, reader: Owner, id: string): Promise<DocumentRow> {
   const row = await selectDocuments(tx, reader)
+    .leftJoin('object_checks', (join) =>
+      join
+        .onRef('object_checks.document_id', '=', 'document_versions.document_id')
+        .onRef('object_checks.version', '=', 'document_versions.version'),
+    )
+    .select('object_checks.whole_at')
     .where('documents.id', '=', id)
     .where(isReadableBy(reader))
     .executeTakeFirst();
@@ -251,6 +259,7 @@ export function toView(row: DocumentRow): z.input<typeof DocumentView> {
     fileHash: row.file_hash,
     status: row.status,
     createdAt: row.document_created_at,
+    fixityVerifiedAt: row.whole_at,
   };
 }
 

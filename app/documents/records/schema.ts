@@ -91,6 +91,10 @@ export const DocumentView = z
     fileHash,
     status: DocumentStatus,
     createdAt: Timestamp.describe('When the document was created.'),
+    fixityVerifiedAt: Timestamp.nullable().describe(
+      'When the stored file of the version was last read to its end and had its hash, after the ' +
+        'upload; null if never.',
+    ),
   })
   .meta({ id: 'Document' });
 

@@ -1,9 +1,9 @@
 import { z } from 'zod';
 import { Email } from '../../accounts/email.ts';
-import { Uuid } from '../../http/bodies/wire.ts';
+import { Digest, Uuid } from '../../http/bodies/wire.ts';
 
 export const JobTypeName = z
-  .enum(['EMAIL_VALIDATION', 'EVIDENCE_EXPORT'])
+  .enum(['DOCUMENT_FIXITY', 'EMAIL_VALIDATION', 'EVIDENCE_EXPORT'])
   .describe('Type of the job.');
 
 export const EmailValidation = z
@@ -15,6 +15,36 @@ export const EmailValidationResult = z
     processed: z.literal(true).describe('Always this value, whether or not an e-mail was sent.'),
   })
   .meta({ id: 'EmailValidationResult' });
+
+export const DocumentFixity = z
+  .strictObject({ documentId: Uuid.describe('Id of a document that the caller may read.') })
+  .meta({ id: 'DocumentFixityPayload' });
+
+const CheckedVersion = z
+  .strictObject({
+    version: z.int().min(1).describe('Number of the version.'),
+    state: z
+      .enum(['whole', 'damaged', 'missing'])
+      .describe(
+        '`whole` if the stored file has its hash; `damaged` if other bytes are stored, or not all; ' +
+          '`missing` if the object store has no such file.',
+      ),
+    fileHash: Digest.describe('SHA3-256 of the encrypted file as it was uploaded: hex.'),
+    foundHash: Digest.nullable().describe(
+      'SHA3-256 of the stored bytes: hex. Null if they could not be read to the end.',
+    ),
+  })
+  .meta({ id: 'CheckedVersion' });
+
+export const DocumentFixityResult = z
+  .strictObject({
+    documentId: Uuid.describe('Id of the document.'),
+    versions: z
+      .array(CheckedVersion)
+      .max(1_000)
+      .describe('The versions that the caller may read, oldest first.'),
+  })
+  .meta({ id: 'DocumentFixityResult' });
 
 export const EvidenceExport = z
   .strictObject({

@@ -20,8 +20,8 @@ export const violations = {
   'an action recorded twice': `
     select resource_id, action from audit_entries
     where action not in ('account.registered', 'auth.refreshed', 'document.version_added',
-      'document.metadata_changed', 'document.sealed', 'document.expired', 'maintenance.ran',
-      'audit.read', 'auth.login_failed', 'sync.changed')
+      'document.metadata_changed', 'document.sealed', 'document.expired', 'document.fixity_failed',
+      'maintenance.ran', 'audit.read', 'auth.login_failed', 'sync.changed')
     group by user_id, resource_type, resource_id, action having count(*) > 1`,
   'an upload without an entry': `
     select id from upload_sessions s where not exists (
