@@ -3,10 +3,13 @@ import type { Dlq } from '../audit/dlq/dlq.ts';
 import type { Database } from '../db/database.ts';
 import type { DocumentExpiry } from '../documents/expiry.ts';
 import type { RowCipher } from '../encryption/row-cipher.ts';
+import { createFileCheck } from '../documents/fixity/file-check.ts';
 import type { Outbox } from '../outbox/outbox.ts';
 import type { Admission } from '../restore/admission.ts';
 import type { UnfinishedMfa } from '../mfa/unfinished.ts';
 import type { ObjectStore } from '../storage/interface/object-store.ts';
+import type { ObjectHasher } from '../storage/object-hash.ts';
+import type { Log } from '../telemetry/log.ts';
 import type { Act } from '../audit-trail/act.ts';
 import type { AuditTrail } from '../audit-trail/audit-trail.ts';
 import { createUploadExpiry } from '../uploads/cleanup/expiry.ts';
@@ -19,10 +22,11 @@ import { createRetryDeadLetters } from './retry-dead-letters.ts';
 import { createRuns } from './runs.ts';
 import { createTaskLock } from './task-lock.ts';
 import type { RunOptions, RunRequest } from './task.ts';
+import { createVerifyFiles, type FixitySettings } from './verify-files.ts';
 
 export type Maintenance = ReturnType<typeof createMaintenance>;
 
-interface MaintenanceOptions {
+interface MaintenanceOptions extends FixitySettings {
   readonly db: Database;
   readonly act: Act;
   readonly audit: AuditTrail;
@@ -30,11 +34,14 @@ interface MaintenanceOptions {
   readonly dlq: Dlq;
   readonly outbox: Outbox;
   readonly store: ObjectStore;
+  /** Hashes stored files to check them, apart from those of uploads. */
+  readonly checkHasher: ObjectHasher;
   readonly unfinishedMfa: UnfinishedMfa;
   readonly admission: Pick<Admission, 'assertAdmitted'>;
   readonly documentExpiry: DocumentExpiry;
   readonly garbageGraceHours: number;
   readonly clock: Clock;
+  readonly log: Log;
   readonly isDraining: () => boolean;
 }
 
@@ -47,6 +54,8 @@ export function createMaintenance(options: MaintenanceOptions) {
   const collectGarbage = createCollectGarbage({ ...options, garbage });
   const retryDeadLetters = createRetryDeadLetters(options.dlq);
   const reencrypt = createReencrypt(options.cipher);
+  const checkFile = createFileCheck(options.checkHasher);
+  const verifyFiles = createVerifyFiles({ ...options, checkFile });
   return {
     expireUploads: (request: RunRequest, query: RunOptions) =>
       runs.run(expireUploads, request, query),
@@ -61,5 +70,7 @@ export function createMaintenance(options: MaintenanceOptions) {
       runs.run(retryDeadLetters, request, query),
 
     reencrypt: (request: RunRequest, query: RunOptions) => runs.run(reencrypt, request, query),
+
+    verifyFiles: (request: RunRequest, query: RunOptions) => runs.run(verifyFiles, request, query),
   };
 }

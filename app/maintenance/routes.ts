@@ -7,6 +7,7 @@ import {
   MaintenanceQuery,
   Reencrypted,
   RetriedDeadLetters,
+  VerifiedFiles,
 } from './schema.ts';
 
 const common = {
@@ -77,5 +78,18 @@ export const maintenanceRoutes = [
     errors: [...errors, 'signer_unavailable'],
     audit: { actions: ['maintenance.ran'], note: 'for each batch' },
     handler: ({ maintenance }, { request, query }) => maintenance.reencrypt(request, query),
+  }),
+  route({
+    ...common,
+    path: '/v1/internal/maintenance/verify-files',
+    operation: 'verifyFiles',
+    summary: 'Reads stored files again and compares them with the hashes of their uploads',
+    response: VerifiedFiles,
+    errors: [...errors, 'storage_unavailable'],
+    audit: {
+      actions: ['document.fixity_failed', 'maintenance.ran'],
+      note: '`document.fixity_failed` once for each damage, `maintenance.ran` for each batch',
+    },
+    handler: ({ maintenance }, { request, query }) => maintenance.verifyFiles(request, query),
   }),
 ];

@@ -41,6 +41,16 @@ export const Reencrypted = reportOf('reencrypt', {
   reencryptedReplacedKeys: z.int().meta({ description: 'Master envelopes that were replaced.' }),
 }).meta({ id: 'Reencrypted' });
 
+export const VerifiedFiles = reportOf('verify-files', {
+  checkedFiles: z.int().meta({
+    description: 'Files that were read to their ends, or that the store does not have.',
+  }),
+  damagedFiles: z.int().meta({ description: 'Those that were newly found damaged or missing.' }),
+  unreadableFiles: z.int().meta({
+    description: 'Files that could not be read, although the store answers; tried again later.',
+  }),
+}).meta({ id: 'VerifiedFiles' });
+
 export const CollectedGarbage = reportOf('collect-garbage', {
   abortedUploads: z
     .int()

@@ -16,6 +16,7 @@ import { createVerification } from '../audit/verification/verification.ts';
 import { createVerifyingThreads } from '../audit/verification/verifying-threads.ts';
 import type { Clock } from '../async/clock.ts';
 import type { Config } from '../config/config.ts';
+import { countFaults } from '../documents/fixity/file-faults.ts';
 import { fetchLabelledKeys } from '../signing-keys/labelled-keys.ts';
 import { createPublishedKeys } from '../signing-keys/published-keys.ts';
 import type { SharedAddressWatch } from '../http/requests/shared-address.ts';
@@ -82,6 +83,7 @@ export function startAudit(config: Config['audit'], options: AuditOptions) {
       isolation,
       clocks,
       storeWatch,
+      countFaults,
       act,
       audit,
       clock,

@@ -13,6 +13,7 @@ import { createMaintenance } from '../maintenance/maintenance.ts';
 import type { Admission } from '../restore/admission.ts';
 import type { UnfinishedMfa } from '../mfa/unfinished.ts';
 import type { Outbox } from '../outbox/outbox.ts';
+import type { Log } from '../telemetry/log.ts';
 import type { AccessServices } from './access.ts';
 import type { AuditServices } from './audit.ts';
 import type { Backends } from './backends.ts';
@@ -26,6 +27,7 @@ interface OperationOptions
   readonly unfinishedMfa: UnfinishedMfa;
   readonly writeMark: () => Promise<string>;
   readonly clock: Clock;
+  readonly log: Log;
 }
 
 /** Creates the services for operators and CronJobs. */

@@ -47,6 +47,7 @@ test.serial('a task runs and its report is printed', async (t) => {
     'expire-documents': { task: 'expire-documents', expiredVersions: 0 },
     'collect-garbage': { task: 'collect-garbage', deletedObjects: 0 },
     'retry-dlq': { task: 'retry-dlq', retriedEntries: 0, recoveredEntries: 0 },
+    'verify-files': { task: 'verify-files', checkedFiles: 0, damagedFiles: 0 },
     reencrypt: { task: 'reencrypt', reencryptedCredentials: 0, reencryptedEnvelopes: 0 },
     'purge-accounts': { dryRun: false, purgedAccounts: 2 },
   };

@@ -26,6 +26,9 @@ const maintenanceCounts = {
   reencryptedRegistrations: Count.optional(),
   reencryptedEnvelopes: Count.optional(),
   reencryptedReplacedKeys: Count.optional(),
+  checkedFiles: Count.optional(),
+  damagedFiles: Count.optional(),
+  unreadableFiles: Count.optional(),
 };
 
 /** Entries of signing keys, the audit log itself and maintenance. */

@@ -8,6 +8,7 @@ import type { Breach, Isolation } from '../../db/isolation/isolation.ts';
 import type { StoreWatch } from '../../storage/store-watch.ts';
 import type { Pause } from '../sealing/signer-breaker.ts';
 import { ageAt, tooLong, type Age, type Alert, type Wording } from './alert.ts';
+import { fileAlerts, type FileFaults } from './file-alerts.ts';
 import { createStorageAlerts } from './storage-alerts.ts';
 
 /** The thresholds of the alerts: a value that reaches its threshold raises an alert. */
@@ -21,13 +22,15 @@ export interface AlertThresholds {
   readonly storageFreePercent: number;
 }
 
-interface AlertsOptions {
+export interface AlertsOptions {
   readonly db: Database;
   readonly isolation: Pick<Isolation, 'breach'>;
   readonly clocks: Pick<ClockWatch, 'skewTo'>;
   /** Returns since when and why this process cannot seal; undefined while it can. */
   readonly pause: () => Pause | undefined;
   readonly storage: StoreWatch;
+  /** Counts the faults of stored files in reach, as checks have found them. */
+  readonly countFaults: (tx: Tx, reach: Reach) => Promise<FileFaults>;
   /** Returns the client address that many users share, as this process has found it. */
   readonly sharedAddress: () => SharedAddress | undefined;
   readonly thresholds: AlertThresholds;
@@ -37,22 +40,24 @@ interface AlertsOptions {
 /** Creates the function that returns the alerts whose conditions hold now. */
 export function createAlerts(options: AlertsOptions) {
   const { db, isolation, clocks, pause, storage, sharedAddress, thresholds, clock } = options;
+  const { countFaults } = options;
   const listStorageAlerts = createStorageAlerts({
     storage,
     freePercent: thresholds.storageFreePercent,
     clock,
   });
   /**
-   * Returns the alerts about letters and entries in reach; `sealing_paused`, `storage_full`,
+   * Returns the alerts about letters, entries and files in reach; `sealing_paused`, `storage_full`,
    * `storage_low`, `clock_skew`, `shared_client_address` and `isolation_broken` describe this
    * process alone. While the isolation is broken, nothing is asked for the others.
    */
   return async (reach: Reach): Promise<Alert[]> => {
     if (isolation.breach !== undefined) return [isolationAlert(isolation.breach, clock())];
-    const [{ letters, entries }, storageAlerts] = await Promise.all([
+    const [{ letters, entries, faults }, storageAlerts] = await Promise.all([
       db.asService(async (tx) => ({
         letters: await findWaiting(tx, lettersInOrder(reach), thresholds.deadLetters),
         entries: await findWaiting(tx, unsealedInOrder(reach), thresholds.backlog),
+        faults: await countFaults(tx, reach),
       })),
       listStorageAlerts(),
     ]);
@@ -79,6 +84,7 @@ export function createAlerts(options: AlertsOptions) {
       }),
       paused(pause(), thresholds.pauseSeconds, clock()),
       ...storageAlerts,
+      ...fileAlerts(faults),
       shared(sharedAddress()),
       skewed(clocks.skewTo('database'), 'Postgres'),
       skewed(clocks.skewTo('signer'), 'the signer'),

@@ -1,6 +1,6 @@
 import type { ClockWatch } from '../../clocks/clock-watch.ts';
 import type { Isolation } from '../../db/isolation/isolation.ts';
-import { createAlerts, type AlertThresholds } from './alerts.ts';
+import { createAlerts, type AlertsOptions, type AlertThresholds } from './alerts.ts';
 import { createAbandon } from './abandon.ts';
 import { lettersInReach } from './operator.ts';
 import { createDlqRetry, type DlqOptions } from './retry.ts';
@@ -17,6 +17,7 @@ interface Options extends DlqOptions {
   readonly isolation: Pick<Isolation, 'breach'>;
   readonly clocks: Pick<ClockWatch, 'skewTo'>;
   readonly storeWatch: StoreWatch;
+  readonly countFaults: AlertsOptions['countFaults'];
   readonly thresholds: AlertThresholds;
 }
 
@@ -40,7 +41,7 @@ export function createDlq(options: Options) {
     ...createDlqRetry(options),
     /** Counts the dead letters that the caller may see. */
     stats: ({ caller }: OperatorRequest) => readDlqStats(db, lettersInReach(caller)),
-    /** Returns the alerts about the letters and entries that the caller may see. */
+    /** Returns the alerts about the letters, entries and files that the caller may see. */
     alerts: ({ caller }: OperatorRequest) => alerts(lettersInReach(caller)),
     abandon: createAbandon(options),
   };

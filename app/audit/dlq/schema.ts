@@ -64,6 +64,8 @@ const Alert = z
         'sealing_paused',
         'storage_full',
         'storage_low',
+        'files_damaged',
+        'files_unreadable',
         'shared_client_address',
         'isolation_broken',
         'clock_skew',
@@ -74,8 +76,9 @@ const Alert = z
     value: z
       .int()
       .describe(
-        'Number of entries for `dead_letters` and `backlog_large`, number of users for ' +
-          '`shared_client_address`, free percentage for `storage_low`; otherwise seconds.',
+        'Number of entries for `dead_letters` and `backlog_large`, of files for `files_damaged` ' +
+          'and `files_unreadable`, of users for `shared_client_address`, free percentage for ' +
+          '`storage_low`; otherwise seconds.',
       ),
     threshold: z.int().describe('Value from which the alert is raised.'),
     since: Timestamp.describe('When this process first saw it.'),

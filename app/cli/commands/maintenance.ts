@@ -8,6 +8,7 @@ const paths: ReadonlyMap<string, string> = new Map([
   ['collect-garbage', 'v1/internal/maintenance/collect-garbage'],
   ['retry-dlq', 'v1/internal/maintenance/retry-dlq'],
   ['reencrypt', 'v1/internal/maintenance/reencrypt'],
+  ['verify-files', 'v1/internal/maintenance/verify-files'],
 ]);
 
 export const maintenance: Command = {
@@ -22,6 +23,7 @@ the task failed.
   collect-garbage    deletes unreferenced objects from the object store, and obsolete rows
   retry-dlq          retries the audit entries that could not be signed
   reencrypt          encrypts what is stored with the newest encryption key
+  verify-files       reads stored files again and compares them with their hashes
 
   --dry-run          reports what the task would do
 ${internalApiUsage}`,

@@ -30,6 +30,9 @@ export const jobSettings = {
   },
 };
 
+const FixityRate = Count.min(100_000)
+  .max(10 ** 10)
+  .default(20_000_000);
 const GraceHours = z.coerce.number().int().min(0).max(8_760).default(24);
 
 /** Settings of maintenance. */
@@ -42,6 +45,24 @@ export const maintenanceSettings = {
         'How old objects and uploads must be before `probatio maintenance collect-garbage` may ' +
         'remove them. 0 is refused in production: an upload that is being opened could be taken ' +
         'for garbage.',
+    }),
+    fixityDays: setting('MAINTENANCE_FIXITY_DAYS', Count.max(3_650).default(90), {
+      unit: 'days',
+      description:
+        'Within how many days `probatio maintenance verify-files` reads the file of every sealed ' +
+        'version once. It must run often enough.',
+    }),
+    fixityBytesPerSecond: setting('MAINTENANCE_FIXITY_BYTES_PER_SECOND', FixityRate, {
+      unit: 'bytes',
+      description:
+        'How much `probatio maintenance verify-files` reads from the object store in a second at ' +
+        'most. 20 MB/s read 1.7 TB a day.',
+    }),
+    fixityMinutes: setting('MAINTENANCE_FIXITY_MINUTES', Count.max(1_440).default(60), {
+      unit: 'minutes',
+      description:
+        'How long a run of `probatio maintenance verify-files` begins to read further files. It ' +
+        'ends with the file that it is reading then; the next run goes on.',
     }),
   },
   findConflicts: findMissingGrace,

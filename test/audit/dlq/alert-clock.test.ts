@@ -1,5 +1,6 @@
 import test from 'ava';
 import { createAlerts } from '../../../app/audit/dlq/alerts.ts';
+import { countFaults } from '../../../app/documents/fixity/file-faults.ts';
 import { createObjectStore } from '../../../app/storage/create-store.ts';
 import { watchStore } from '../../../app/storage/store-watch.ts';
 import { createSql } from '../../support/vault/sql.ts';
@@ -33,6 +34,7 @@ test('the age in an alert is right although the clock of the process is minutes 
       clocks: { skewTo: () => undefined },
       pause: () => undefined,
       storage,
+      countFaults,
       sharedAddress: () => undefined,
       thresholds,
       clock,

@@ -4,7 +4,12 @@ import { createKeyFile, type KeyFile } from './key-file.ts';
 import { createSql, type Sql } from './sql.ts';
 import { startVault, type TestVault } from './vault.ts';
 
-export type Task = 'expire-uploads' | 'expire-documents' | 'collect-garbage' | 'reencrypt';
+export type Task =
+  | 'expire-uploads'
+  | 'expire-documents'
+  | 'collect-garbage'
+  | 'reencrypt'
+  | 'verify-files';
 
 /** A vault with an internal API key, and the operations of a CronJob on it. */
 export interface MaintenanceVault {
