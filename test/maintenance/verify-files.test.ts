@@ -83,17 +83,18 @@ test.serial('forty damaged files are found in one run, each once, and no other',
   for (let n = 0; n < 80; n += 1) stored.push(await storeSealed(t));
   t.deepEqual(await counts('verify-files'), { ...none, checkedFiles: 80 });
   await age(t.context, '90 days');
-  const expected = new Map<string, string>();
+  const expected: Record<string, string> = {};
   for (const [index, { id, fileKey }] of stored.filter((_, n) => n % 2 === 0).entries()) {
     const { damage, state } = damages[index % damages.length] ?? {};
     await damage?.(vault, fileKey);
-    expected.set(id, state ?? '');
+    expected[id] = state ?? '';
   }
   t.deepEqual(await counts('verify-files'), { ...none, checkedFiles: 80, damagedFiles: 40 });
 
   const found = await failures(t.context);
   t.is(found.length, 40);
-  t.deepEqual(new Map(found.map(({ resourceId, data }) => [resourceId, data['state']])), expected);
+  const states = found.map(({ resourceId, data }) => [resourceId, data['state']]);
+  t.deepEqual(Object.fromEntries(states), expected);
   const [entry] = found;
   t.like(entry, { owner: api.caller.userId, actor: { type: 'system', id: 'test-admin' } });
   t.deepEqual(await alertsOf(t.context), [{ code: 'files_damaged', value: 40 }]);
