@@ -41,6 +41,7 @@ test('a document has the hash that the server itself computed over the stored fi
     'createdAt',
     'encryptedMetadata',
     'fileHash',
+    'fixityVerifiedAt',
     'id',
     'status',
     'userId',

@@ -2,8 +2,10 @@ import type { Database } from '../../db/database.ts';
 import { recordChecks } from '../../documents/fixity/recorded-checks.ts';
 import { loadFiles } from '../../documents/fixity/stored-files.ts';
 import type { CheckedFile, CheckFile } from '../../documents/fixity/file-check.ts';
+import { mayRead } from '../../documents/records/access.ts';
 import { loadOwner } from '../../documents/records/document-rows.ts';
 import { AppError } from '../../errors/app-error.ts';
+import { mayAccess } from '../../http/requests/caller.ts';
 import type { Log } from '../../telemetry/log.ts';
 import { jobType } from './job-type.ts';
 import { DocumentFixity, DocumentFixityResult } from './schemas.ts';
@@ -30,7 +32,8 @@ export function createDocumentFixity({ db, checkFile, log }: DocumentFixityOptio
     erasesPayload: false,
 
     async prepare({ caller }, { documentId }) {
-      if (!caller.scopes.includes('documents:read')) throw new AppError('access_denied');
+      // The result shows what only tokens with this scope may read.
+      if (!mayAccess(caller, mayRead)) throw new AppError('access_denied');
       await db.asUser(caller, (tx) => loadOwner(tx, caller, documentId));
       return { documentId };
     },
