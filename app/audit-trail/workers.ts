@@ -41,6 +41,8 @@ export const workersAndCommands: readonly Cause[] = [
     name: 'job `EVIDENCE_EXPORT`',
     actions: ['document.exported', 'document.downloaded'],
     note: 'the second for each version whose file is exported',
+  },
+  {
     name: 'job `DOCUMENT_FIXITY`',
     actions: ['document.fixity_failed'],
     note: 'for each version whose stored file is newly found damaged or missing',
