@@ -7,7 +7,7 @@ import type { Proofs } from '../audit/proofs/proofs.ts';
 import type { Clock } from '../async/clock.ts';
 import type { Database, Owner, Tx } from '../db/database.ts';
 import { loadOwner, lockDocument } from '../documents/records/document-rows.ts';
-import { listStoredFiles, type StoredFile } from '../documents/records/stored-files.ts';
+import { loadFiles, type StoredFile } from '../documents/records/stored-files.ts';
 import { AppError } from '../errors/app-error.ts';
 import type { PublishedKeys } from '../signing-keys/published-keys.ts';
 import type { ObjectStore } from '../storage/interface/object-store.ts';
@@ -65,7 +65,7 @@ export function createEvidenceExports(options: EvidenceExportsOptions) {
     const { owner, documentId, includeFile } = request;
     const files = await db.asUser(owner, async (tx) => {
       await assertOwned(tx, owner, documentId);
-      return includeFile ? listStoredFiles(tx, owner, documentId) : [];
+      return includeFile ? loadFiles(tx, owner, documentId) : [];
     });
     const resource = { type: 'document', id: documentId };
     const through = await proofs.findLastOfResource(readerFor(owner), resource);

@@ -1,7 +1,6 @@
 import { sql } from 'kysely';
 import type { Tx } from '../../db/database.ts';
-import type { StoredFile } from './file-check.ts';
-import { fileColumns } from './stored-files.ts';
+import { fileColumns, type StoredFile } from '../records/stored-files.ts';
 
 const hoursPerDay = 24;
 /** The share of a cycle after which a check is due, so that all have ended when the cycle has. */

@@ -1,18 +1,6 @@
 import type { ObjectHasher } from '../../storage/object-hash.ts';
 import { StorageError, type StorageErrorCode } from '../../storage/interface/storage-error.ts';
-import type { VersionRow } from '../records/document-rows.ts';
-
-/** The stored object of a version, with the hash that the server computed at its upload. */
-export type StoredFile = Pick<
-  VersionRow,
-  | 'document_id'
-  | 'version'
-  | 'user_id'
-  | 'tenant_id'
-  | 'storage_key'
-  | 'object_version'
-  | 'file_hash'
->;
+import type { StoredFile } from '../records/stored-files.ts';
 
 /** What a check found of a stored file. */
 export interface Finding {

@@ -4,7 +4,8 @@ import { takesLock } from '../../db/lock-order.ts';
 import type { AuditEvent } from '../../audit-trail/event.ts';
 import type { Log } from '../../telemetry/log.ts';
 import { ownerOf } from '../records/document-rows.ts';
-import type { CheckedFile, StoredFile } from './file-check.ts';
+import type { StoredFile } from '../records/stored-files.ts';
+import type { CheckedFile } from './file-check.ts';
 
 /** Hours until the next attempt to read a file that could not be read. */
 const unreadablePauseHours = 6;

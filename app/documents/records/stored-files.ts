@@ -1,24 +1,41 @@
 import type { Owner, Tx } from '../../db/database.ts';
+import { loadOwner, type VersionRow } from './document-rows.ts';
 
-/** The stored file of a version of a document. */
-export interface StoredFile {
-  readonly version: number;
-  readonly storage_key: string;
-  readonly object_version: string;
-  /** Size in bytes. */
-  readonly file_size: number;
-  /** SHA3-256 of the stored ciphertext, hex. */
-  readonly file_hash: string;
-}
+/** The stored object of a version, with the hash that the server computed at its upload. */
+export type StoredFile = Pick<
+  VersionRow,
+  | 'document_id'
+  | 'version'
+  | 'user_id'
+  | 'tenant_id'
+  | 'storage_key'
+  | 'object_version'
+  | 'file_hash'
+>;
 
-/** Lists the stored files of a document of the owner, by version. */
-export function listStoredFiles(tx: Tx, owner: Owner, documentId: string): Promise<StoredFile[]> {
-  return tx
+/** The columns of a StoredFile. */
+export const fileColumns = [
+  'document_versions.document_id',
+  'document_versions.version',
+  'document_versions.user_id',
+  'document_versions.tenant_id',
+  'document_versions.storage_key',
+  'document_versions.object_version',
+  'document_versions.file_hash',
+] as const;
+
+/**
+ * Returns the files of all versions of a document that the reader may read, oldest first. Throws
+ * not_found.
+ */
+export async function loadFiles(tx: Tx, reader: Owner, id: string): Promise<StoredFile[]> {
+  const { userId, tenantId, onlyVersion } = await loadOwner(tx, reader, id);
+  const files = tx
     .selectFrom('document_versions')
-    .select(['version', 'storage_key', 'object_version', 'file_size', 'file_hash'])
-    .where('document_id', '=', documentId)
-    .where('user_id', '=', owner.userId)
-    .where('tenant_id', '=', owner.tenantId)
-    .orderBy('version')
-    .execute();
+    .select(fileColumns)
+    .where('document_id', '=', id)
+    .where('user_id', '=', userId)
+    .where('tenant_id', '=', tenantId)
+    .orderBy('version');
+  return (onlyVersion === null ? files : files.where('version', '=', onlyVersion)).execute();
 }

@@ -27,7 +27,10 @@ export function countSent(
       if (res.destroyed) return;
       bytes += chunk.length;
       // A client may close the connection with the last byte, before the response has ended.
-      if (bytes === length) res.write('', (error) => (isFlushed = !error));
+      if (bytes < length) return;
+      res.write('', (error) => {
+        isFlushed = error === undefined || error === null;
+      });
     });
   });
   const report = () => onSent({ bytes, isComplete: isFlushed });

@@ -1,9 +1,9 @@
 import type { Database } from '../../db/database.ts';
 import { recordChecks } from '../../documents/fixity/recorded-checks.ts';
-import { loadFiles } from '../../documents/fixity/stored-files.ts';
 import type { CheckedFile, CheckFile } from '../../documents/fixity/file-check.ts';
 import { mayRead } from '../../documents/records/access.ts';
 import { loadOwner } from '../../documents/records/document-rows.ts';
+import { loadFiles } from '../../documents/records/stored-files.ts';
 import { AppError } from '../../errors/app-error.ts';
 import { mayAccess } from '../../http/requests/caller.ts';
 import type { Log } from '../../telemetry/log.ts';
