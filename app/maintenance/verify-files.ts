@@ -34,7 +34,7 @@ interface VerifyFilesOptions extends FixitySettings {
   readonly log: Log;
 }
 
-/** What the checks of a batch have found. */
+/** The results of the checks of a batch. */
 interface Findings {
   readonly checked: CheckedFile[];
   readonly unreadable: StoredFile[];
@@ -106,7 +106,7 @@ export function createVerifyFiles(
         () => undefined,
         (error: unknown) => ({ error }),
       );
-      // What was found before a failure is recorded, so that no later run repeats it.
+      // Results from before a failure are recorded, so that no later run repeats the checks.
       if (checked.length > 0) yield (tx) => record(tx, checked, request);
       if (unreadable.length > 0) {
         yield async (tx) => ({ unreadableFiles: await recordUnreadable(tx, unreadable) });

@@ -29,7 +29,8 @@ export function createObjectHasher(
     /**
      * Reads a stored object once and hashes it off the event loop. Waits while `concurrency` other
      * objects are being hashed. Reads no more than `bytesPerSecond`, if it is given. Throws the
-     * errors of ObjectStore.get, and storage_unavailable if the thread dies or the hasher is closed.
+     * errors of ObjectStore.get, and storage_unavailable if the thread dies or the hasher is
+     * closed.
      */
     async hash(
       key: string,

@@ -59,6 +59,7 @@ export const floors: readonly Floor[] = [
       'app/documents/search',
       'app/documents/downloads',
       'app/documents/certification',
+      'app/documents/fixity',
       'app/documents/records',
       'app/evidence-exports/rows',
       'app/uploads',

@@ -2,7 +2,6 @@ import { randomUUID } from 'node:crypto';
 import { rename } from 'node:fs/promises';
 import test from 'ava';
 import { until } from '../../app/dev/processes/until.ts';
-import { damages } from '../support/documents/damage.ts';
 import {
   certify,
   getDocument,
@@ -10,6 +9,7 @@ import {
   storeDocument,
   storeVersion,
 } from '../support/documents/documents.ts';
+import { damages } from '../support/documents/stored-files.ts';
 import { createApi } from '../support/documents/uploads.ts';
 import { assertError } from '../support/http/error-body.ts';
 import { createSql } from '../support/vault/sql.ts';
@@ -54,7 +54,7 @@ test('a document whose files are whole is seen whole, in every version', async (
   }));
   t.deepEqual(job.result, { documentId: id, versions });
   const { fixityVerifiedAt } = (await getDocument(api, id)).body;
-  t.true(String(fixityVerifiedAt) >= String(submittedAt), String(fixityVerifiedAt));
+  t.true(String(fixityVerifiedAt) >= submittedAt, String(fixityVerifiedAt));
   t.deepEqual(await failuresOf(id), []);
 });
 
@@ -129,7 +129,7 @@ test.serial('an unavailable store is retried and never taken for damage', async 
   t.deepEqual(await failuresOf(id), []);
 });
 
-test('a foreign or unknown document and a wrong payload are refused, and nothing is stored', async (t) => {
+test('foreign documents and wrong payloads are refused, and nothing is stored', async (t) => {
   const { api } = await createOwner();
   const { id } = await storeDocument(t, api);
   const stranger = await createSubmitter(vault, { scopes });

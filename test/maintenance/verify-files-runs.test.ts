@@ -8,7 +8,7 @@ import { createObjectHasher } from '../../app/storage/object-hash.ts';
 import { createLog } from '../../app/telemetry/log.ts';
 import { openDatabase } from '../../app/db/database.ts';
 import { certify, storeDocument } from '../support/documents/documents.ts';
-import { damages } from '../support/documents/damage.ts';
+import { damages } from '../support/documents/stored-files.ts';
 import { createApi } from '../support/documents/uploads.ts';
 import { serviceRequest } from '../support/http/service-request.ts';
 import { createSql } from '../support/vault/sql.ts';
@@ -48,10 +48,10 @@ async function openTask(t: ExecutionContext, documents: number) {
     fixityBytesPerSecond: 10 ** 9,
     fixityMinutes: 0,
   });
-  const batches = () =>
-    task
-      .batches(serviceRequest({ internalKey: 'test' }), { dryRun: false })
-      [Symbol.asyncIterator]();
+  const batches = () => {
+    const all = task.batches(serviceRequest({ internalKey: 'test' }), { dryRun: false });
+    return all[Symbol.asyncIterator]();
+  };
   return { vault, db, sql: createSql(vault), stored, batches };
 }
 

@@ -1,6 +1,5 @@
 import { mkdir, rename, rm } from 'node:fs/promises';
 import anyTest, { type ExecutionContext, type TestFn } from 'ava';
-import { damages } from '../support/documents/damage.ts';
 import {
   certify,
   getDocument,
@@ -9,7 +8,7 @@ import {
   type Stored,
 } from '../support/documents/documents.ts';
 import { bytesOf } from '../support/documents/files.ts';
-import { objectDirectory, partFile } from '../support/documents/stored-files.ts';
+import { damages, objectDirectory, partFile } from '../support/documents/stored-files.ts';
 import { createApi, type Api } from '../support/documents/uploads.ts';
 import { assertError } from '../support/http/error-body.ts';
 import { serviceRequest } from '../support/http/service-request.ts';
@@ -43,7 +42,8 @@ async function storeSealed(
 const age = ({ sql }: MaintenanceVault, interval: string) =>
   sql(
     `update object_checks set checked_at = checked_at - $1::interval,
-       available_at = available_at - $1::interval, unreadable_since = unreadable_since - $1::interval`,
+       available_at = available_at - $1::interval,
+       unreadable_since = unreadable_since - $1::interval`,
     [interval],
   );
 

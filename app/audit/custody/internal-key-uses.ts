@@ -30,7 +30,7 @@ export function countInternalUses({ tallies, clock, log }: UsesOptions) {
   const waiting = new Map<string, Uses>();
 
   async function store(): Promise<void> {
-    for (const [id, uses] of [...waiting]) {
+    for (const [id, uses] of waiting) {
       const { internalKey, route, minute, count } = uses;
       const event = {
         action: 'internal_key.used',

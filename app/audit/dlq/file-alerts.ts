@@ -1,6 +1,6 @@
 import type { Alert } from './alert.ts';
 
-/** Stored files with a fault. `since` is when the first of them was found; undefined if none was. */
+/** Stored files with a fault. `since` is when the first was found; undefined without any. */
 interface FaultyFiles {
   readonly count: number;
   readonly since: Date | undefined;

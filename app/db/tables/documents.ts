@@ -125,9 +125,9 @@ export const DocumentKeyword = defineEntity({
 });
 
 /**
- * What is known of the stored object of a version since it was uploaded. A row begins when the
- * version is sealed, or when a job checks it; the rows are the queue of the task `verify-files`.
- * The times are those of Postgres's clock.
+ * The result of the last checks of a version's stored object. A row begins when the version is
+ * sealed, or when a job checks it; the rows are the queue of the task `verify-files`. The times are
+ * those of Postgres's clock.
  */
 export const ObjectCheck = defineEntity({
   name: 'ObjectCheck',
@@ -168,7 +168,7 @@ export const ObjectCheck = defineEntity({
     checkedAt: timestamp().nullable(),
     /** The newest check that found the object whole. */
     wholeAt: timestamp().nullable(),
-    /** What the newest check found wrong; null if the object was whole. */
+    /** The damage that the newest check found; null if the object was whole. */
     damage: p.text().$type<'damaged' | 'missing'>().nullable(),
     /** When that damage was found first. */
     damagedAt: timestamp().nullable(),

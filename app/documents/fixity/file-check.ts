@@ -2,7 +2,7 @@ import type { ObjectHasher } from '../../storage/object-hash.ts';
 import { StorageError, type StorageErrorCode } from '../../storage/interface/storage-error.ts';
 import type { StoredFile } from '../records/stored-files.ts';
 
-/** What a check found of a stored file. */
+/** The result of a check of a stored file. */
 export interface Finding {
   readonly state: 'whole' | 'damaged' | 'missing';
   /** SHA3-256 of the stored bytes in hex; null if they could not be read to the end. */
@@ -19,7 +19,7 @@ interface CheckOptions {
   readonly bytesPerSecond?: number;
 }
 
-/** What the errors of a store say of an object. Other errors say nothing of it. */
+/** The findings that follow from errors of a store. Other errors say nothing of an object. */
 const damages: ReadonlyMap<StorageErrorCode, Finding> = new Map([
   ['object_not_found', { state: 'missing', foundHash: null }],
   ['version_changed', { state: 'damaged', foundHash: null }],

@@ -26,8 +26,8 @@ const CheckedVersion = z
     state: z
       .enum(['whole', 'damaged', 'missing'])
       .describe(
-        '`whole` if the stored file has its hash; `damaged` if other bytes are stored, or not all; ' +
-          '`missing` if the object store has no such file.',
+        '`whole` if the stored file has its hash; `damaged` if other bytes are stored, or not ' +
+          'all; `missing` if the object store has no such file.',
       ),
     fileHash: Digest.describe('SHA3-256 of the encrypted file as it was uploaded: hex.'),
     foundHash: Digest.nullable().describe(

@@ -236,4 +236,5 @@ export const expectations: Readonly<Record<string, Expectation>> = {
   'POST /v1/internal/maintenance/collect-garbage': refused,
   'POST /v1/internal/maintenance/retry-dlq': refused,
   'POST /v1/internal/maintenance/reencrypt': refused,
+  'POST /v1/internal/maintenance/verify-files': refused,
 };

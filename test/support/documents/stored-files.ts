@@ -1,4 +1,4 @@
-import { readdir, readFile, stat } from 'node:fs/promises';
+import { open, readdir, readFile, rm, stat, truncate, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { createLayout } from '../../../app/storage/filesystem/layout.ts';
 import type { Vault } from '../vault/vault.ts';
@@ -56,3 +56,39 @@ export async function partFile(vault: Vault, key: string): Promise<string> {
   const name = (await readdir(directory)).find((file) => file.startsWith('1-'));
   return path.join(directory, name ?? '');
 }
+
+interface Damage {
+  readonly what: string;
+  readonly state: 'damaged' | 'missing';
+  damage(vault: Vault, key: string): Promise<void>;
+}
+
+/** Ways in which a file of the embedded store can be damaged, and the state that checks report. */
+export const damages: readonly Damage[] = [
+  {
+    what: 'bit rot',
+    state: 'damaged',
+    damage: async (vault, key) => {
+      const file = await open(await partFile(vault, key), 'r+');
+      const { buffer } = await file.read({ buffer: Buffer.alloc(1), position: 40 });
+      buffer[0] = (buffer[0] ?? 0) ^ 1;
+      await file.write(buffer, 0, 1, 40);
+      await file.close();
+    },
+  },
+  {
+    what: 'truncated',
+    state: 'damaged',
+    damage: async (vault, key) => truncate(await partFile(vault, key), 50),
+  },
+  {
+    what: 'a damaged manifest',
+    state: 'damaged',
+    damage: (vault, key) => writeFile(path.join(objectDirectory(vault, key), 'manifest.json'), '{'),
+  },
+  {
+    what: 'missing',
+    state: 'missing',
+    damage: (vault, key) => rm(objectDirectory(vault, key), { recursive: true }),
+  },
+];

@@ -64,7 +64,7 @@ test('forty damaged objects are found under a failing network, and none is inven
     return isWrong && (fault === 'none' || fault === 'late') ? 'wrong bytes' : fault;
   });
 
-  // What could not be read is put off: the cycle is over once everything was read.
+  // Unreadable files are put off: the cycle is over once every file was read.
   const totals = { checkedFiles: 0, damagedFiles: 0 };
   let unread = 0;
   for (let run = 0; run < 20 && totals.checkedFiles < stored.length; run += 1) {

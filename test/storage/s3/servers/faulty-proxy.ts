@@ -1,9 +1,14 @@
 import { once } from 'node:events';
-import { createServer, request as send, type ServerResponse } from 'node:http';
+import {
+  createServer,
+  request as send,
+  type IncomingMessage,
+  type ServerResponse,
+} from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { buffer } from 'node:stream/consumers';
 
-/** What happens to a request: the response as it is, another one, or a broken connection. */
+/** The fate of a request: the response as it is, another one, or a broken connection. */
 export type Fault = 'none' | 'wrong bytes' | 'cut before' | 'cut within' | 'unavailable' | 'late';
 
 export interface FaultyProxy extends AsyncDisposable {
@@ -15,15 +20,19 @@ export interface FaultyProxy extends AsyncDisposable {
 /** Starts an HTTP proxy before an S3 server, which answers some GET requests wrongly or not. */
 export async function startFaultyProxy(endpoint: string): Promise<FaultyProxy> {
   let choose: (path: string) => Fault = () => 'none';
-  const server = createServer(async (request, response) => {
+  async function answer(request: IncomingMessage, response: ServerResponse): Promise<void> {
     const { method = '', headers, url = '/' } = request;
     const onward = send(new URL(url, endpoint), { method, headers });
     onward.end(await buffer(request));
-    const [answer] = await once(onward, 'response');
-    const body = await buffer(answer);
+    const [found] = await once(onward, 'response');
+    const body = await buffer(found);
     const isOfObject = method === 'GET' && url.includes('x-id=GetObject');
     const fault = isOfObject ? choose(decodeURIComponent(url.split('?')[0] ?? '')) : 'none';
-    await respond(response, fault, { status: answer.statusCode, headers: answer.headers, body });
+    await respond(response, fault, { status: found.statusCode, headers: found.headers, body });
+  }
+
+  const server = createServer((request, response) => {
+    answer(request, response).catch(() => response.destroy());
   });
   await once(server.listen(0, '127.0.0.1'), 'listening');
   return {
