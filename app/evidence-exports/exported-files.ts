@@ -91,6 +91,7 @@ async function* recorded(
     }
     isComplete = true;
   } finally {
-    download.end({ bytes, isComplete });
+    if (bytes === 0 && !isComplete) download.cancel();
+    else download.end({ bytes, isComplete });
   }
 }

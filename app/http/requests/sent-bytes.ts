@@ -27,7 +27,7 @@ export function countSent(
       if (res.destroyed) return;
       bytes += chunk.length;
       // A client may close the connection with the last byte, before the response has ended.
-      if (bytes < length) return;
+      if (bytes !== length) return;
       res.write('', (error) => {
         isFlushed = error === undefined || error === null;
       });
