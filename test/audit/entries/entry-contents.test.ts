@@ -179,7 +179,7 @@ const elsewhere = new RegExp(
     String.raw`(mfa|jobs?)\.\w+`,
     String.raw`encryption_key\.\w+`,
     String.raw`upload\.expired`,
-    String.raw`document\.(expired|exported)`,
+    String.raw`document\.(expired|exported|fixity_failed)`,
     String.raw`internal_keys?\.\w+`,
     String.raw`key\.(activated|retired|compromised)`,
     String.raw`audit\.(retried|abandoned)`,
