@@ -21,6 +21,7 @@ export const violations = {
     select resource_id, action from audit_entries
     where action not in ('account.registered', 'auth.refreshed', 'document.version_added',
       'document.metadata_changed', 'document.sealed', 'document.expired', 'document.fixity_failed',
+      'document.downloaded', 'document.exported', 'internal_key.used', 'internal_keys.configured',
       'maintenance.ran', 'audit.read', 'auth.login_failed', 'sync.changed')
     group by user_id, resource_type, resource_id, action having count(*) > 1`,
   'an upload without an entry': `
