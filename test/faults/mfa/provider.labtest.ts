@@ -12,7 +12,8 @@ import {
 } from '../../support/mfa/mfa-user.ts';
 
 const unavailable = { status: 503, code: 'identity_provider_unavailable' };
-const inTimeMs = 5_500;
+/** Five seconds for the provider, and the rest for a machine that does other work too. */
+const inTimeMs = 8_000;
 
 /** Faults of every request to the provider, and of writes alone. */
 const faults: readonly [string, (provider: FaultyProvider) => Promise<void> | void][] = [
