@@ -43,7 +43,7 @@ export function createAuditTrail(options: TrailOptions) {
     takesLock(tx, 'audit sequence');
     const { created_at: createdAt } = await tx
       .with('next', (cte) => nextSeq(cte, event))
-      .insertInto('audit_entries')
+      .insertInto('audit_log')
       .values(({ selectFrom }) => ({
         id,
         user_id: owner.userId,

@@ -1,15 +1,10 @@
 import type { InferKyselyDB } from '@mikro-orm/postgresql';
 import { IsolationCanary } from './canary/canary.ts';
 import { Account, Credential, PurgeRun, Registration, Usage } from './tables/accounts.ts';
-import {
-  AuditDeadLetter,
-  AuditEntry,
-  AuditMark,
-  AuditSequence,
-  AuditTally,
-  AuditTotal,
-  RestoreAcceptance,
-} from './tables/audit.ts';
+import { AuditEntry, AuditLog, AuditSeal, AuditSequence } from './tables/audit/log.ts';
+import { AuditMark, AuditTotal, RestoreAcceptance } from './tables/audit/marks.ts';
+import { AuditDeadLetter, AuditQueue } from './tables/audit/queue.ts';
+import { AuditTally } from './tables/audit/tallies.ts';
 import {
   Identity,
   KnownAddress,
@@ -40,7 +35,10 @@ export const entities = [
   Account,
   AuditDeadLetter,
   AuditEntry,
+  AuditLog,
   AuditMark,
+  AuditQueue,
+  AuditSeal,
   AuditSequence,
   AuditTally,
   AuditTotal,

@@ -1,12 +1,15 @@
 import type { Owner, Tx } from '../db/database.ts';
 import type { Schema } from '../db/schema.ts';
 
+/** The tables, without views. */
+type StoredTable = Exclude<keyof Schema, 'audit_entries'>;
+
 /** The tables whose rows name their owner by user and tenant. */
 type OwnedTable = {
-  [Table in keyof Schema]: Schema[Table] extends { user_id: unknown; tenant_id: unknown }
+  [Table in StoredTable]: Schema[Table] extends { user_id: unknown; tenant_id: unknown }
     ? Table
     : never;
-}[keyof Schema];
+}[StoredTable];
 
 interface Fate {
   /**
@@ -67,7 +70,7 @@ export const fates = {
   idempotency_keys: { closure: 'kept', move: 'allowed' },
   // Triggers count the rows of the other tables here, and count down as these are removed.
   usage: { closure: 'kept', move: 'allowed' },
-  audit_entries: log,
+  audit_log: log,
   audit_sequences: log,
   audit_tallies: log,
   // Each becomes an entry, also if its document is gone.

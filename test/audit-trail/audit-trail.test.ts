@@ -93,9 +93,9 @@ test('nobody can add an entry to another user’s trail, or change one', async (
   await t.throwsAsync(db.asUser(stranger, (tx) => trail.append(tx, eventOf(owner, randomUUID()))));
   await db.asUser(owner, (tx) => trail.append(tx, eventOf(owner, randomUUID())));
   await t.throwsAsync(
-    db.asUser(owner, (tx) => tx.updateTable('audit_entries').set({ canonical: '{}' }).execute()),
+    db.asUser(owner, (tx) => tx.updateTable('audit_log').set({ canonical: '{}' }).execute()),
   );
-  await t.throwsAsync(db.asUser(owner, (tx) => tx.deleteFrom('audit_entries').execute()));
+  await t.throwsAsync(db.asUser(owner, (tx) => tx.deleteFrom('audit_log').execute()));
 });
 
 test('no entry contains an e-mail address', async (t) => {

@@ -153,7 +153,7 @@ test('unsealed entries hold tallies back only if they are entries of tallies', a
   await db.asService(async (tx) => {
     for (let i = 0; i < 10; i += 1) await audit.append(tx, eventOf(owner, randomUUID()));
     await tx
-      .updateTable('audit_entries')
+      .updateTable('audit_queue')
       .set({ claimed_until: soon })
       .where('user_id', '=', owner.userId)
       .execute();

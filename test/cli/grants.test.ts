@@ -146,7 +146,7 @@ test('a grant whose entry cannot be written is rolled back', async (t) => {
      as $$ begin raise 'on purpose'; end $$`,
   );
   await sql(
-    `create trigger refuse_entry before insert on audit_entries for each row
+    `create trigger refuse_entry before insert on audit_log for each row
      when (new.user_id = '${id}') execute function refuse_entry()`,
   );
   const { code, stdout, stderr } = await cli('grant', account, '--role', 'auditor');

@@ -83,7 +83,7 @@ test.serial('the app login inserts no entry of a signing key and no mark', async
   const [owner] = rows;
   const insert = (action: string) =>
     app.query(
-      `insert into audit_entries
+      `insert into audit_log
          (id, user_id, tenant_id, resource_type, resource_id, seq, action, canonical)
        values (gen_random_uuid(), $1, $2, 'key', gen_random_uuid()::text, 1, $3, '{}')`,
       [owner?.user_id, owner?.tenant_id, action],
@@ -119,9 +119,11 @@ const forbidden = [
   'truncate documents',
   'drop table documents',
   'grant select on accounts to probatio_app',
-  'update audit_entries set canonical = canonical',
-  'delete from audit_entries',
-  'truncate audit_entries',
+  'update audit_log set canonical = canonical',
+  'delete from audit_log',
+  'truncate audit_log',
+  'select * from audit_queue',
+  'update audit_seals set late = late',
   'select * from accounts',
   'select * from credentials',
   'select * from registrations',
@@ -152,10 +154,12 @@ for (const kind of ['email', 'registration', 'account.sweep']) {
 const forbiddenToService = [
   'set role probatio_owner',
   'create table mine (x int)',
-  'alter table audit_entries disable row level security',
+  'alter table audit_log disable row level security',
   'update signing_keys set public_key = public_key',
   'delete from signing_keys',
-  'truncate audit_entries',
+  'truncate audit_log',
+  'delete from audit_seals',
+  'update audit_seals set late = late',
 ];
 for (const sql of forbiddenToService) {
   test.serial(`the service login may not: ${sql}`, async (t) => {

@@ -171,11 +171,11 @@ test.serial('an expiry whose audit entry cannot be written is rolled back', asyn
   await sql(`
     create function break_expiry() returns trigger language plpgsql as
     $$ begin raise 'broken'; end $$;
-    create trigger broken before insert on audit_entries for each row
+    create trigger broken before insert on audit_log for each row
     when (new.action = 'document.expired') execute function break_expiry()`);
   await t.throwsAsync(vault.services.documentExpiry.expire({ dryRun: false }));
   t.deepEqual(await sql('select distinct status from document_versions'), [{ status: 'PENDING' }]);
-  await sql('drop trigger broken on audit_entries');
+  await sql('drop trigger broken on audit_log');
   t.deepEqual(await vault.services.documentExpiry.expire({ dryRun: false }), { expired: 3 });
 });
 

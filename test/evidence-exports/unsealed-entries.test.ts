@@ -16,6 +16,7 @@ import {
   writeFolder,
   type ExportResult,
 } from '../support/jobs/evidence-exports.ts';
+import { putInDlq } from '../support/audit/unsealed.ts';
 
 const scopes = ['documents:read', 'documents:write', 'uploads:write', 'jobs:submit', 'audit:read'];
 
@@ -64,16 +65,9 @@ test('the tombstone of an abandoned entry stands in its place', async (t) => {
   await signer.kill();
   const { id } = await storeDocument(t, api);
   await storeVersion(t, api, id);
-  const [entry] = await sql(
-    `update audit_entries set state = 'DEAD', attempts = 5
-     where resource_id = $1 and seq = 1 returning id`,
-    [id],
-  );
+  const [entry] = await sql('select id from audit_log where resource_id = $1 and seq = 1', [id]);
   const entryId = String(entry?.['id']);
-  await sql(
-    `insert into audit_dead_letters (entry_id, reason, attempts) values ($1, 'not_canonical', 5)`,
-    [entryId],
-  );
+  await putInDlq(sql, [entryId]);
   const reason = encodeURIComponent('"}],"resourceId":"x","seq":2,"textHash":"');
   const abandoned = await operator.send(
     'POST',

@@ -54,7 +54,7 @@ async function insert(url: string, { caller }: Api, { text, row, more = {} }: In
     const columns = ['', ...Object.keys(more)].join(', ');
     const values = ['', ...Object.values(more)].join(', ');
     await client.query(
-      `insert into audit_entries
+      `insert into audit_log
          (id, user_id, tenant_id, resource_type, resource_id, seq, action, canonical${columns})
        values ($1, $2, $3, $4, $5, $6, $7, $8${values})`,
       [
@@ -153,7 +153,7 @@ test('no login can change the creation time, the owner or the number of an entry
     await client.connect();
     t.teardown(() => client.end());
     for (const change of ["created_at = '2016-02-29'", 'user_id = gen_random_uuid()', 'seq = 99']) {
-      await t.throwsAsync(client.query(`update audit_entries set ${change}`), {
+      await t.throwsAsync(client.query(`update audit_log set ${change}`), {
         message: /permission denied/,
       });
     }

@@ -186,7 +186,7 @@ test.serial('with a full audit backlog a run changes nothing and a dry run count
   t.teardown(() => full.stop());
   await insertOverdue(full.sql, 3);
   await full.sql(
-    `insert into audit_entries
+    `insert into audit_log
           (id, user_id, tenant_id, resource_type, resource_id, seq, action, canonical)
      select gen_random_uuid(), gen_random_uuid(), 'default', 'a', n, 1, 'a', '{}'
      from generate_series(1, 3) n`,

@@ -187,7 +187,7 @@ test('files stored after an older database are no garbage for 30 days', async (t
     timeoutMs: 60_000,
   });
   t.is(await collect(), 0);
-  const age = `update audit_entries set created_at = now() - make_interval(days => $1)
+  const age = `update audit_log set created_at = now() - make_interval(days => $1)
     where action = 'vault.restored'`;
   await drill.sql(age, [29]);
   t.is(await collect(), 0);
@@ -239,7 +239,7 @@ test('without the object store nothing is sealed or collected until it is back',
   await t.throwsAsync(vault.services.maintenance.collectGarbage(request, { dryRun: false }), {
     instanceOf: StorageError,
   });
-  const pending = `select 1 from audit_entries where state = 'PENDING' and claim_id is null`;
+  const pending = 'select 1 from audit_queue where claim_id is null';
   t.is((await drill.sql(pending)).length, 3);
   await rm(drill.storeDirectory);
   await rename(away, drill.storeDirectory);

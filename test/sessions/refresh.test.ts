@@ -182,7 +182,7 @@ test('the database stores only the hash of a refresh token', async (t) => {
     ]);
     t.is(rows.length, 1);
   }
-  for (const table of ['refresh_tokens', 'login_sessions', 'audit_entries', 'outbox']) {
+  for (const table of ['refresh_tokens', 'login_sessions', 'audit_log', 'outbox']) {
     const rows = await sql(`select to_json(x)::text as row from ${table} x`);
     for (const { row } of rows) t.false(String(row).includes('prt_'), table);
   }

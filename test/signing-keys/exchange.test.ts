@@ -5,6 +5,7 @@ import { appendEntries, openTrail } from '../support/audit/entries.ts';
 import { assertError } from '../support/http/error-body.ts';
 import { entriesOf } from '../support/vault/maintenance-vault.ts';
 import { readRecord, startKeysVault, startOwnKeysVault, type KeysVault } from './keys-vault.ts';
+import { makePending, putInDlq } from '../support/audit/unsealed.ts';
 
 let keys: KeysVault;
 
@@ -110,20 +111,14 @@ test.serial('a key that was never activated is retired for good', async (t) => {
 
 test.serial('a key whose record is not signed cannot be activated', async (t) => {
   const { keyId } = await keys.create('audit');
-  const state = (to: string) =>
-    keys.sql(
-      `update audit_entries set state = $2, hash = case when $2 = 'SEALED' then hash end,
-         signature = case when $2 = 'SEALED' then signature end,
-         key_id = case when $2 = 'SEALED' then key_id end,
-         sealed_at = case when $2 = 'SEALED' then sealed_at end
-       where id = (select record_id from signing_keys where key_id = $1)`,
-      [keyId, to],
-    );
-  await state('DEAD');
+  const [key] = await keys.sql('select record_id from signing_keys where key_id = $1', [keyId]);
+  const recordId = key?.['record_id'];
+  await putInDlq(keys.sql, [recordId]);
   const answer = await keys.send('POST', `/${keyId}/activate`);
   assertError(t, answer, { status: 409, code: 'key_not_published' });
   t.is(answer.headers.get('retry-after'), '1');
-  await state('PENDING');
+  await makePending(keys.sql, [recordId]);
+  await keys.sql('update audit_queue set claim_id = null, claimed_until = null');
   await until(async () => (await keys.send('POST', `/${keyId}/activate`)).status === 200, {
     what: 'the activation',
     timeoutMs: 60_000,

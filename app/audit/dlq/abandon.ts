@@ -42,11 +42,6 @@ export function createAbandon({ act, clock }: Pick<DlqOptions, 'act' | 'clock'>)
       const at = clock();
       const tombstoneId = uuidv7();
       await tx
-        .updateTable('audit_entries')
-        .set({ state: 'ABANDONED', claim_id: null, claimed_until: null })
-        .where('id', '=', entryId)
-        .execute();
-      await tx
         .updateTable('audit_dead_letters')
         .set({
           status: 'ABANDONED',
@@ -54,6 +49,8 @@ export function createAbandon({ act, clock }: Pick<DlqOptions, 'act' | 'clock'>)
           tombstone_id: tombstoneId,
           abandon_reason: reason,
           abandoned_by: by,
+          claim_id: null,
+          claimed_until: null,
         })
         .where('entry_id', '=', entryId)
         .execute();
@@ -65,7 +62,7 @@ export function createAbandon({ act, clock }: Pick<DlqOptions, 'act' | 'clock'>)
 
 async function readText(tx: Tx, entryId: string): Promise<string> {
   const { canonical } = await tx
-    .selectFrom('audit_entries')
+    .selectFrom('audit_log')
     .select('canonical')
     .where('id', '=', entryId)
     .executeTakeFirstOrThrow();

@@ -109,14 +109,14 @@ interface Waiting {
 
 function lettersInOrder(reach: Reach) {
   return sql`
-    select l.created_at from audit_dead_letters l join audit_entries e on e.id = l.entry_id
+    select l.created_at from audit_dead_letters l join audit_log e on e.id = l.entry_id
     where l.status = 'PENDING' and ${isInReach(reach, 'e.tenant_id')} order by l.created_at`;
 }
 
 function unsealedInOrder(reach: Reach) {
   return sql`
-    select created_at from audit_entries
-    where state = 'PENDING' and ${isInReach(reach)} order by created_at`;
+    select e.created_at from audit_queue q join audit_log e on e.id = q.entry_id
+    where ${isInReach(reach, 'e.tenant_id')} order by e.created_at`;
 }
 
 async function findWaiting(

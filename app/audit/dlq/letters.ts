@@ -3,7 +3,7 @@ import { isInReach, type Reach } from '../../accounts/reach.ts';
 import type { Owner, Tx } from '../../db/database.ts';
 import { takesLock } from '../../db/lock-order.ts';
 import { AppError } from '../../errors/app-error.ts';
-import type { DeadLetterStatus } from '../../db/tables/audit.ts';
+import type { DeadLetterStatus } from '../../db/tables/audit/queue.ts';
 import type { ClaimedEntry, SealFault } from '../sealing/entry-signing.ts';
 import { comparedColumns } from '../sealing/row-comparison.ts';
 import { leaseSeconds, sendableText } from '../sealing/turns.ts';
@@ -29,7 +29,7 @@ export function selectLetters(tx: Tx, reach: Reach) {
   if (reach === 'all tenants') return letters;
   return letters.where(({ exists, selectFrom }) =>
     exists(
-      selectFrom('audit_entries')
+      selectFrom('audit_log')
         .select('id')
         .whereRef('id', '=', 'audit_dead_letters.entry_id')
         .where(isInReach(reach)),
@@ -38,34 +38,31 @@ export function selectLetters(tx: Tx, reach: Reach) {
 }
 
 /**
- * Locks the row of an entry until the transaction ends, and returns the entry's dead letter. Every
- * change of a dead letter must lock the entry first. Throws not_found for an entry that was never
- * in the queue or is out of reach.
+ * Locks the dead letter of an entry until the transaction ends, and returns it. Every change of a
+ * dead letter must lock it first. Throws not_found for an entry that was never in the queue or is
+ * out of reach.
  */
 export async function lockLetter(tx: Tx, entryId: string, reach: Reach): Promise<DeadLetter> {
-  const find = () =>
-    tx
-      .selectFrom('audit_dead_letters')
-      .select(['status', 'attempts', 'reason'])
-      .where('entry_id', '=', entryId)
-      .executeTakeFirst();
-  if ((await find()) === undefined) throw new AppError('not_found');
   takesLock(tx, 'dead letter');
-  const locked = await tx
-    .selectFrom('audit_entries')
-    .select(['user_id', 'tenant_id', 'resource_type', 'resource_id', 'seq'])
+  const letter = await tx
+    .selectFrom('audit_dead_letters')
+    .select(['status', 'attempts', 'reason'])
     .select(sql<boolean>`coalesce(${isLeased}, false)`.as('isLeased'))
-    .where('id', '=', entryId)
-    .where(isInReach(reach))
+    .where('entry_id', '=', entryId)
     .forUpdate()
     .executeTakeFirst();
-  if (locked === undefined) throw new AppError('not_found');
-  const { user_id, tenant_id, resource_type, resource_id, ...entry } = locked;
-  const letter = await find();
   if (letter === undefined) throw new AppError('not_found');
+  const entry = await tx
+    .selectFrom('audit_log')
+    .select(['user_id', 'tenant_id', 'resource_type', 'resource_id', 'seq'])
+    .where('id', '=', entryId)
+    .where(isInReach(reach))
+    .executeTakeFirst();
+  if (entry === undefined) throw new AppError('not_found');
+  const { user_id, tenant_id, resource_type, resource_id, seq } = entry;
   return {
     ...letter,
-    ...entry,
+    seq,
     owner: { userId: user_id, tenantId: tenant_id },
     resource: { type: resource_type, id: resource_id },
   };
@@ -99,28 +96,30 @@ export async function claimLetters(
 ): Promise<ClaimedEntry[]> {
   const isAmong = among === undefined ? sql`true` : sql`l.entry_id = any(${among}::uuid[])`;
   const { rows } = await sql<{ readonly id: string }>`
-    select e.id from audit_dead_letters l join audit_entries e on e.id = l.entry_id
-    where l.status = 'PENDING' and e.state = 'DEAD' and (${isLeased}) is not true and ${isAmong}
+    select l.entry_id as id from audit_dead_letters l join audit_log e on e.id = l.entry_id
+    where l.status = 'PENDING' and (${isLeased}) is not true and ${isAmong}
       and ${isInReach(reach, 'e.tenant_id')}
     order by l.attempts, l.created_at, l.entry_id limit ${limit}
-    for update of e skip locked`.execute(tx);
+    for update of l skip locked`.execute(tx);
   const ids = rows.map(({ id }) => id);
   return ids.length === 0 ? [] : lease(tx, claimId, ids);
 }
 
-/** Leases entries that the transaction has locked. */
+/** Leases letters that the transaction has locked. */
 export async function lease(
   tx: Tx,
   claimId: string,
   entryIds: readonly string[],
 ): Promise<ClaimedEntry[]> {
   return tx
-    .updateTable('audit_entries')
+    .updateTable('audit_dead_letters')
+    .from('audit_log')
     .set({
       claim_id: claimId,
       claimed_until: sql`now() + make_interval(secs => ${leaseSeconds})`,
     })
-    .where('id', 'in', entryIds)
+    .where('entry_id', 'in', entryIds)
+    .whereRef('audit_log.id', '=', 'audit_dead_letters.entry_id')
     .returning([...comparedColumns, sendableText.as('text')])
     .execute();
 }
@@ -148,20 +147,28 @@ export async function keepLetter(
   claimId: string,
   { id, reason }: SealFault,
 ): Promise<number | undefined> {
-  const entry = await tx
-    .updateTable('audit_entries')
-    .set({ attempts: sql`attempts + 1`, claim_id: null, claimed_until: null })
-    .where('id', '=', id)
+  const letter = await tx
+    .updateTable('audit_dead_letters')
+    .set({ attempts: sql`attempts + 1`, reason, claim_id: null, claimed_until: null })
+    .where('entry_id', '=', id)
     .where('claim_id', '=', claimId)
     .returning('attempts')
     .executeTakeFirst();
-  if (entry === undefined) return undefined;
+  return letter?.attempts;
+}
+
+/** Releases the leases of letters, without counting a failed attempt. */
+export async function releaseLetters(
+  tx: Tx,
+  claimId: string,
+  entryIds: readonly string[],
+): Promise<void> {
   await tx
     .updateTable('audit_dead_letters')
-    .set({ attempts: entry.attempts, reason })
-    .where('entry_id', '=', id)
+    .set({ claim_id: null, claimed_until: null })
+    .where('entry_id', 'in', entryIds)
+    .where('claim_id', '=', claimId)
     .execute();
-  return entry.attempts;
 }
 
 /** Lists the ids of the entries in the queue, those with the fewest attempts first. */

@@ -13,6 +13,7 @@ import {
   listWaiting,
   lockLetter,
   recoverLetters,
+  releaseLetters,
   type LetterChoice,
 } from './letters.ts';
 import { operatorOf, type Operator } from './operator.ts';
@@ -26,7 +27,6 @@ import {
   type Signed,
 } from '../sealing/entry-signing.ts';
 import type { AuditEvent } from '../../audit-trail/event.ts';
-import type { SealerStore } from '../sealing/sealer-store.ts';
 import { storeSeals } from '../sealing/stored-seals.ts';
 import type { AuditTrail } from '../../audit-trail/audit-trail.ts';
 
@@ -51,7 +51,6 @@ const batchSize = 200;
 
 export interface DlqOptions {
   readonly db: Database;
-  readonly store: SealerStore;
   readonly signing: EntrySigning;
   readonly registry: KeyRegistry;
   readonly act: Act;
@@ -61,7 +60,7 @@ export interface DlqOptions {
 
 /** Creates the functions that sign dead entries again. */
 export function createDlqRetry(options: DlqOptions) {
-  const { db, store, signing, registry, audit, clock } = options;
+  const { db, signing, registry, audit, clock } = options;
 
   /**
    * Signs leased entries and records the retries. Returns one outcome for each entry, except for
@@ -88,7 +87,7 @@ export function createDlqRetry(options: DlqOptions) {
       }
     } catch (error) {
       const ids = entries.map(({ id }) => id);
-      await store.release(claimId, ids).catch(() => undefined);
+      await db.asService((tx) => releaseLetters(tx, claimId, ids)).catch(() => undefined);
       if (!(error instanceof SignerRefused)) throw error;
       throw new AppError('signer_unavailable', { cause: error });
     }
@@ -104,7 +103,7 @@ export function createDlqRetry(options: DlqOptions) {
     keyId: string,
     { seals, faults }: Signed,
   ): Promise<RetriedEntry[] | undefined> {
-    const stored = await storeSeals(tx, claimId, keyId, seals);
+    const stored = await storeSeals(tx, 'audit_dead_letters', claimId, keyId, seals);
     if (stored === undefined) return undefined;
     const letters = await recoverLetters(tx, stored, clock());
     const outcomes = letters.map(({ id, attempts }) => recovered(id, attempts));

@@ -5,20 +5,27 @@ import type { Tx } from '../../db/database.ts';
  * entry of these users can be erased yet. An abandoned entry does not prevent the erasure.
  */
 export async function findUnsealed(tx: Tx, userIds: readonly string[]): Promise<Set<string>> {
-  const rows = await tx
-    .selectFrom('audit_entries')
+  const pending = await tx
+    .selectFrom('audit_queue')
     .select('user_id')
     .distinct()
     .where('user_id', 'in', userIds)
-    .where('state', 'in', ['PENDING', 'DEAD'])
     .execute();
-  return new Set(rows.map(({ user_id: userId }) => userId));
+  const dead = await tx
+    .selectFrom('audit_dead_letters')
+    .innerJoin('audit_log', 'audit_log.id', 'audit_dead_letters.entry_id')
+    .select('audit_log.user_id')
+    .distinct()
+    .where('audit_dead_letters.status', '=', 'PENDING')
+    .where('audit_log.user_id', 'in', userIds)
+    .execute();
+  return new Set([...pending, ...dead].map(({ user_id: userId }) => userId));
 }
 
 /** Counts the entries that `eraseTraces` would erase. */
 export async function countTraces(tx: Tx, userIds: readonly string[]): Promise<number> {
   const { count } = await tx
-    .selectFrom('audit_entries')
+    .selectFrom('audit_log')
     .select(({ fn }) => fn.countAll<number>().as('count'))
     .where('user_id', 'in', userIds)
     .where('erased_at', 'is', null)
@@ -38,7 +45,7 @@ export async function eraseTraces(tx: Tx, userIds: readonly string[], now: Date)
   await tx.deleteFrom('downloads').where('user_id', 'in', userIds).execute();
   await tx.deleteFrom('audit_sequences').where('user_id', 'in', userIds).execute();
   const { numUpdatedRows } = await tx
-    .updateTable('audit_entries')
+    .updateTable('audit_log')
     .set({ canonical: null, erased_at: now })
     .where('user_id', 'in', userIds)
     .where('erased_at', 'is', null)

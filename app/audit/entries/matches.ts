@@ -1,6 +1,7 @@
 import { sql } from 'kysely';
 import type { z } from 'zod';
 import type { Tx } from '../../db/database.ts';
+import { firstIdOf } from '../first-id.ts';
 import type { EntryQuery } from './schema.ts';
 import { selectReadable, type EntryReader } from './readers.ts';
 
@@ -47,10 +48,4 @@ export function selectMatches(
   if (resourceType !== undefined) matches = matches.where('resource_type', '=', resourceType);
   if (action !== undefined) matches = matches.where('action', '=', action);
   return matches;
-}
-
-/** Returns an id that is below every UUIDv7 generated at `time` or later. */
-function firstIdOf(time: Date): string {
-  const digits = Math.max(0, time.getTime()).toString(16).padStart(12, '0');
-  return `${digits.slice(0, 8)}-${digits.slice(8)}-0000-0000-000000000000`;
 }

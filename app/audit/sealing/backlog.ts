@@ -2,7 +2,7 @@ import { sql } from 'kysely';
 import type { Database } from '../../db/database.ts';
 import { repeat } from '../../async/repeat.ts';
 import type { Log } from '../../telemetry/log.ts';
-import { isPendingTally } from '../tallies/tallied-event.ts';
+import { createQueueCursor } from './queue-cursor.ts';
 
 const checkMs = 1_000;
 
@@ -26,10 +26,11 @@ interface Counted {
 
 /** Starts to count the unsigned entries of all replicas once a second, until stopped. */
 export function watchBacklog(options: BacklogOptions) {
+  const cursor = createQueueCursor();
   let counted: Counted = { isFull: false, fullOwners: new Set() };
 
   async function count(): Promise<void> {
-    counted = await countBacklog(options);
+    counted = await countBacklog(options, cursor);
   }
 
   const counting = repeat(checkMs, count, (error) =>
@@ -47,21 +48,26 @@ export function watchBacklog(options: BacklogOptions) {
   };
 }
 
-/** Counts unsigned entries in one pass over their index, which ends when `limit` is exceeded. */
-async function countBacklog({ db, limit, ownerLimit }: BacklogOptions): Promise<Counted> {
+/** Counts unsigned entries in one pass over the queue, which ends when `limit` is exceeded. */
+async function countBacklog(
+  { db, limit, ownerLimit }: BacklogOptions,
+  cursor: ReturnType<typeof createQueueCursor>,
+): Promise<Counted> {
+  const from = cursor.next();
   const { rows } = await db.asService((tx) =>
-    sql<{ readonly total: number; readonly owners: string[] }>`
+    sql<{ readonly total: number; readonly first: string | null; readonly owners: string[] }>`
       with waiting as materialized (
-        select user_id from audit_entries where state = 'PENDING' limit ${limit + 1}
-      ), tallied as (
-        select user_id, count(*) as count from audit_entries where ${isPendingTally} group by 1
+        select entry_id, user_id, is_tallied from audit_queue where entry_id >= ${from}::uuid
+        order by entry_id limit ${limit + 1}
       )
-      select (select count(*) from waiting) as total, array(
-        select user_id from waiting left join tallied using (user_id)
-        group by user_id, tallied.count
-        having count(*) - coalesce(tallied.count, 0) > ${ownerLimit}
-      ) as owners`.execute(tx),
+      select (select count(*) from waiting) as total,
+        (select entry_id from waiting limit 1) as first,
+        array(
+          select user_id from waiting where not is_tallied
+          group by user_id having count(*) > ${ownerLimit}
+        ) as owners`.execute(tx),
   );
-  const { total = 0, owners = [] } = rows[0] ?? {};
+  const { total = 0, first = null, owners = [] } = rows[0] ?? {};
+  cursor.found(first);
   return { isFull: total > limit, fullOwners: new Set(owners) };
 }

@@ -14,16 +14,16 @@ export interface EntryRow {
   readonly createdAt: Date;
 }
 
-/** The names of the columns, for a query that returns rows to compare. */
+/** The names of the columns, for a query of `audit_log` that returns rows to compare. */
 export const comparedColumns = [
-  'id',
-  'user_id as ownerId',
-  'tenant_id as tenantId',
-  'resource_type as resourceType',
-  'resource_id as resourceId',
-  'seq',
-  'action',
-  'created_at as createdAt',
+  'audit_log.id',
+  'audit_log.user_id as ownerId',
+  'audit_log.tenant_id as tenantId',
+  'audit_log.resource_type as resourceType',
+  'audit_log.resource_id as resourceId',
+  'audit_log.seq',
+  'audit_log.action',
+  'audit_log.created_at as createdAt',
 ] as const;
 
 /**

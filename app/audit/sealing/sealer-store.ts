@@ -46,9 +46,9 @@ export function createSealerStore(db: Database): SealerStore {
   ): Promise<void> {
     return db.asService(async (tx) => {
       await tx
-        .updateTable('audit_entries')
+        .updateTable('audit_queue')
         .set({ claim_id: null, claimed_until: claimedUntil })
-        .where('id', 'in', entryIds)
+        .where('entry_id', 'in', entryIds)
         .where('claim_id', '=', claimId)
         .execute();
     });
@@ -58,7 +58,9 @@ export function createSealerStore(db: Database): SealerStore {
     claim: (claimId, limit) => db.asService((tx) => claimInTurns(tx, claimId, limit)),
 
     storeSeals: async (claimId, keyId, seals) => {
-      const stored = await db.asService((tx) => storeSeals(tx, claimId, keyId, seals));
+      const stored = await db.asService((tx) =>
+        storeSeals(tx, 'audit_queue', claimId, keyId, seals),
+      );
       return stored !== undefined;
     },
 
@@ -69,8 +71,8 @@ export function createSealerStore(db: Database): SealerStore {
 
     hasWaiting: () =>
       db.asService(async (tx) => {
-        const waiting = tx.selectFrom('audit_entries').select('id').where('state', '=', 'PENDING');
-        return (await waiting.limit(1).executeTakeFirst()) !== undefined;
+        const waiting = tx.selectFrom('audit_queue').select('entry_id').limit(1);
+        return (await waiting.executeTakeFirst()) !== undefined;
       }),
 
     recordFault: (claimId, fault) => db.asService((tx) => countFault(tx, claimId, fault)),
@@ -78,28 +80,24 @@ export function createSealerStore(db: Database): SealerStore {
 }
 
 /**
- * Counts a failed attempt and delays the next one; after `maxAttempts` the entry becomes a dead
- * letter.
+ * Counts a failed attempt and delays the next one; after `maxAttempts` the entry leaves the queue as
+ * a dead letter.
  */
 async function countFault(tx: Tx, claimId: string, { id, reason }: SealFault): Promise<void> {
-  const most = reason === rowMismatch ? 1 : maxAttempts;
-  const isLast = sql<boolean>`attempts + 1 >= ${most}`;
   const entry = await tx
-    .updateTable('audit_entries')
+    .updateTable('audit_queue')
     .set({
       attempts: sql`attempts + 1`,
-      state: sql`case when ${isLast} then 'DEAD' else 'PENDING' end`,
       claim_id: null,
-      claimed_until: sql`
-        case when not ${isLast} then now() + interval '1 second' * power(2, attempts) end`,
+      claimed_until: sql`now() + interval '1 second' * power(2, attempts)`,
     })
-    .where('id', '=', id)
+    .where('entry_id', '=', id)
     .where('claim_id', '=', claimId)
-    .returning(['attempts', 'state'])
+    .returning('attempts')
     .executeTakeFirst();
-  if (entry?.state !== 'DEAD') return;
-  await tx
-    .insertInto('audit_dead_letters')
-    .values({ entry_id: id, reason, attempts: entry.attempts })
-    .execute();
+  if (entry === undefined) return;
+  const { attempts } = entry;
+  if (attempts < (reason === rowMismatch ? 1 : maxAttempts)) return;
+  await tx.deleteFrom('audit_queue').where('entry_id', '=', id).execute();
+  await tx.insertInto('audit_dead_letters').values({ entry_id: id, reason, attempts }).execute();
 }

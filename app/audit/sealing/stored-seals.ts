@@ -6,29 +6,47 @@ import { holdActiveKey } from '../../signing-keys/active-key.ts';
 
 const slots = 64;
 
+/** The table whose rows hold the leases of the entries that are sealed. */
+export type LeasedIn = 'audit_queue' | 'audit_dead_letters';
+
+/** Ends the leases, and returns the ids of the entries that were still leased. */
+const endLeases = {
+  audit_queue: (claimId: string, ids: readonly string[]) => sql`
+    delete from audit_queue
+    where entry_id = any(${ids}::uuid[]) and claim_id = ${claimId}::uuid
+    returning entry_id`,
+  audit_dead_letters: (claimId: string, ids: readonly string[]) => sql`
+    update audit_dead_letters set claim_id = null, claimed_until = null
+    where entry_id = any(${ids}::uuid[]) and claim_id = ${claimId}::uuid and status = 'PENDING'
+    returning entry_id`,
+} satisfies Record<LeasedIn, unknown>;
+
 /**
- * Stores seals and returns the ids of the entries that were sealed. Stores nothing and returns
- * undefined if the signing key is no longer active. The first writer wins: entries that another
- * batch has sealed or leased meanwhile are neither changed nor returned.
+ * Stores seals, ends the leases of their entries and returns the ids of the entries that were
+ * sealed. Stores nothing and returns undefined if the signing key is no longer active. Entries
+ * whose lease was lost meanwhile are neither sealed nor returned.
  */
 export async function storeSeals(
   tx: Tx,
+  leasedIn: LeasedIn,
   claimId: string,
   keyId: string,
   seals: readonly Seal[],
 ): Promise<string[] | undefined> {
   if (!(await holdActiveKey(tx, keyId))) return undefined;
   const { rows } = await sql<{ readonly id: string }>`
-    update audit_entries e
-    set state = 'SEALED', hash = s.hash, signature = s.signature, key_id = ${keyId},
-      sealed_at = s.sealed_at, late = s.late, claim_id = null, claimed_until = null
+    with held as (${endLeases[leasedIn](claimId, column(seals, 'id'))})
+    insert into audit_seals (entry_id, hash, signature, key_id, sealed_at, late)
+    select s.id, decode(s.hash, 'hex'), decode(s.signature, 'base64'), decode(${keyId}, 'hex'),
+      s.sealed_at, s.late
     from unnest(
       ${column(seals, 'id')}::uuid[], ${column(seals, 'hash')}::text[],
       ${column(seals, 'signature')}::text[], ${column(seals, 'sealedAt')}::timestamptz[],
       ${column(seals, 'late')}::boolean[]
     ) as s (id, hash, signature, sealed_at, late)
-    where e.id = s.id and e.claim_id = ${claimId}::uuid and e.signature is null
-    returning e.id`.execute(tx);
+    where s.id in (select entry_id from held)
+    on conflict do nothing
+    returning entry_id as id`.execute(tx);
   if (rows.length > 0) await addToTotal(tx, rows.length);
   return rows.map(({ id }) => id);
 }

@@ -3,7 +3,7 @@ import type { Clock } from '../../async/clock.ts';
 import type { Database, Tx } from '../../db/database.ts';
 import type { Schema } from '../../db/schema.ts';
 import type { AuditAction, AuditEvent } from '../../audit-trail/event.ts';
-import { isPendingTally, type TalliedEvent } from './tallied-event.ts';
+import type { TalliedEvent } from './tallied-event.ts';
 import type { AuditTrail } from '../../audit-trail/audit-trail.ts';
 
 type TallyRow = Selectable<Schema['audit_tallies']>;
@@ -45,9 +45,7 @@ export async function recordTallies(
 export async function countUnsealed(tx: Tx, limit: number): Promise<number> {
   const { rows } = await sql<{ readonly count: number }>`
     select count(*) as count
-    from (select 1 from audit_entries where ${isPendingTally} limit ${limit}) as unsealed`.execute(
-    tx,
-  );
+    from (select 1 from audit_queue where is_tallied limit ${limit}) as unsealed`.execute(tx);
   return rows[0]?.count ?? 0;
 }
 

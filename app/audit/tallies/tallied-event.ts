@@ -1,4 +1,3 @@
-import { sql } from 'kysely';
 import type { AuditEvent } from '../../audit-trail/event.ts';
 
 /**
@@ -14,11 +13,3 @@ export interface TalliedEvent {
   /** The members of the entry's `data`, except `count` and `minute`. */
   readonly data: Readonly<Record<string, string>>;
 }
-
-/**
- * The condition of the pending entries of tallies and downloads, which have the index
- * audit_entries_tallied. Others can cause them, so they do not count as the owner's.
- */
-export const isPendingTally = sql<boolean>`
-  state = 'PENDING' and action in
-    ('auth.login_failed', 'audit.read', 'mfa.failed', 'document.downloaded', 'internal_key.used')`;

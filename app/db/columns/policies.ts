@@ -57,6 +57,15 @@ function ownerPolicies(table: string, check: string): PolicyDef[] {
   ];
 }
 
+/**
+ * Returns the policy that lets users read the rows that refer to a row of `parent` which they may
+ * read.
+ */
+export function readUnder(table: string, column: string, parent: string): PolicyDef {
+  const using = `exists (select 1 from ${parent} where ${parent}.id = ${table}.${column})`;
+  return { name: `${table}_read`, command: 'select', roles: ['probatio_app'], using };
+}
+
 /** Returns the policies of a table that only the service login may use. */
 export function ownedByService(table: string): PolicyDef[] {
   return [servicePolicy(table)];

@@ -65,3 +65,28 @@ export function encrypts(table: string, isPlain: string): TriggerDef {
     ].join(' '),
   };
 }
+
+/** Returns the trigger that queues each appended entry for its signature. */
+export function queuesEntry(table: string): TriggerDef {
+  return {
+    name: 'queued',
+    timing: 'after',
+    events: ['insert'],
+    expression:
+      `create trigger queued after insert on ${table} for each row ` +
+      'execute function queue_audit_entry()',
+  };
+}
+
+/** Returns the trigger that refuses to erase the text of an entry that may still be sealed. */
+export function refusesErasure(table: string): TriggerDef {
+  return {
+    name: 'unsealed',
+    timing: 'before',
+    events: ['update'],
+    expression:
+      `create trigger unsealed before update on ${table} for each row ` +
+      'when (new.canonical is null and old.canonical is not null) ' +
+      'execute function refuse_unsealed_erasure()',
+  };
+}

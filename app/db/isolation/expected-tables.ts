@@ -3,17 +3,19 @@ import { nameRoles, type DatabaseRoles } from '../columns/roles.ts';
 import { entities } from '../schema.ts';
 import type { PolicyFacts } from './table-facts.ts';
 
-/** A table as the code describes it. */
+/** A table or view as the code describes it. */
 export interface ExpectedTable {
   readonly name: string;
+  readonly isView: boolean;
   readonly policies: readonly PolicyFacts[];
   readonly triggers: readonly string[];
 }
 
-/** Returns the tables that the entities describe, with policies for the given roles. */
+/** Returns the tables and views that the entities describe, with policies for the given roles. */
 export function expectTables(roles: DatabaseRoles): readonly ExpectedTable[] {
   return entities.map(({ meta }) => ({
     name: meta.tableName,
+    isView: meta.view === true,
     policies: meta.policies.map((policy) => toFacts(policy, roles)),
     triggers: meta.triggers.map(({ name = '' }) => name),
   }));
@@ -33,9 +35,9 @@ function toFacts(policy: PolicyDef, roles: DatabaseRoles): PolicyFacts {
   };
 }
 
-/** Returns the names of the tables of which some policy admits the role to rows. */
+/** Returns the names of the views, and of the tables of which some policy admits the role to rows. */
 export function tablesOf(tables: readonly ExpectedTable[], role: string): readonly string[] {
   return tables
-    .filter(({ policies }) => policies.some(({ roles }) => roles.includes(role)))
+    .filter(({ isView, policies }) => isView || policies.some(({ roles }) => roles.includes(role)))
     .map(({ name }) => name);
 }

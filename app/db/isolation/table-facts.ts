@@ -11,21 +11,24 @@ export interface PolicyFacts {
   readonly check: string | null;
 }
 
-/** The row-level security and the triggers of a table of the database. */
+/** The row-level security and the triggers of a table or view of the database. */
 export interface TableFacts {
   readonly name: string;
   readonly isEnabled: boolean;
   readonly isForced: boolean;
+  /** Whether a view shows each login only the rows that this login may read. */
+  readonly isInvoker: boolean;
   readonly policies: readonly PolicyFacts[];
   /** The names of the triggers that are switched on. */
   readonly triggers: readonly string[];
 }
 
-/** Reads the row-level security and the triggers of all tables. */
+/** Reads the row-level security and the triggers of all tables and views. */
 export async function readTableFacts(tx: Tx): Promise<readonly TableFacts[]> {
   const { rows } = await sql<TableFacts>`
     select c.relname::text as name, c.relrowsecurity as "isEnabled",
       c.relforcerowsecurity as "isForced",
+      coalesce(c.reloptions @> '{security_invoker=true}', false) as "isInvoker",
       coalesce((
         select json_agg(json_build_object('name', policyname, 'command', lower(cmd),
           'isRestrictive', permissive = 'RESTRICTIVE', 'roles', roles, 'using', qual,
@@ -37,6 +40,6 @@ export async function readTableFacts(tx: Tx): Promise<readonly TableFacts[]> {
         where tgrelid = c.oid and not tgisinternal and tgenabled in ('O', 'A')
       ) as triggers
     from pg_class c
-    where c.relnamespace = 'public'::regnamespace and c.relkind in ('r', 'p')`.execute(tx);
+    where c.relnamespace = 'public'::regnamespace and c.relkind in ('r', 'p', 'v')`.execute(tx);
   return rows;
 }

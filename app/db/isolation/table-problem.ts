@@ -25,6 +25,10 @@ const restore = 'run probatio migrate, or restore what was changed, as app/db/mi
 
 function findDifference(expected: ExpectedTable, actual: TableFacts): string | undefined {
   const { name } = expected;
+  if (expected.isView) {
+    if (actual.isInvoker) return undefined;
+    return `the view ${name} reads as its owner: alter view ${name} set (security_invoker = true)`;
+  }
   if (!actual.isEnabled) {
     return `row-level security of ${name} is off: alter table ${name} enable row level security`;
   }

@@ -11,12 +11,12 @@ export async function countSealed(tx: Tx): Promise<number> {
 }
 
 export async function isSealed(tx: Tx, entryId: string): Promise<boolean> {
-  const entry = await tx
-    .selectFrom('audit_entries')
-    .select('state')
-    .where('id', '=', entryId)
+  const seal = await tx
+    .selectFrom('audit_seals')
+    .select('entry_id')
+    .where('entry_id', '=', entryId)
     .executeTakeFirst();
-  return entry?.state === 'SEALED';
+  return seal !== undefined;
 }
 
 /** Lists the ids of all registered keys. */
@@ -33,15 +33,14 @@ export async function listKeyIds(tx: Tx): Promise<string[]> {
 /** Reads the state of the log that a high-water mark records. */
 export async function readLogState(tx: Tx): Promise<LogState> {
   const newest = await tx
-    .selectFrom('audit_entries')
-    .select('id')
-    .where('state', '=', 'SEALED')
-    .orderBy('id', 'desc')
+    .selectFrom('audit_seals')
+    .select('entry_id')
+    .orderBy('entry_id', 'desc')
     .limit(1)
     .executeTakeFirst();
   return {
     sealed: await countSealed(tx),
-    newestEntryId: newest?.id ?? null,
+    newestEntryId: newest?.entry_id ?? null,
     keyIds: await listKeyIds(tx),
   };
 }

@@ -19,7 +19,7 @@ export async function requirePublished(
   const { rows } = await sql<{ readonly left: number; readonly recorded: boolean }>`
     select ceil(${publishSeconds} - extract(epoch from clock_timestamp() - k.registered_at))::int
         as "left",
-      exists (select from audit_entries e where e.id = k.record_id and e.state = 'SEALED')
+      exists (select from audit_seals where entry_id = k.record_id)
         as recorded
     from signing_keys k
     where k.key_id = ${keyId}`.execute(tx);

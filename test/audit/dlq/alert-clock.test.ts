@@ -47,9 +47,12 @@ test('the age in an alert is right although the clock of the process is minutes 
   t.deepEqual(await agesAt(10), []);
 
   await createSql(vault)(
-    `update audit_entries set created_at = now() - interval '7.5 minutes',
-       claim_id = gen_random_uuid(), claimed_until = now() + interval '1 hour'
-     where state = 'PENDING'`,
+    `with leased as (
+       update audit_queue set claim_id = gen_random_uuid(), claimed_until = now() + interval '1 hour'
+       returning entry_id
+     )
+     update audit_log set created_at = now() - interval '7.5 minutes'
+     where id in (select entry_id from leased)`,
   );
   for (const minutesOff of [-10, 0, 10]) {
     t.deepEqual(await agesAt(minutesOff), [{ code: 'backlog_old', minutes: 7 }]);

@@ -64,15 +64,16 @@ export async function startDlqVault(
         const resourceId = randomUUID();
         const id = await open.trail.append(tx, eventOf(open.owner, resourceId));
         const { canonical } = await tx
-          .selectFrom('audit_entries')
+          .selectFrom('audit_log')
           .select('canonical')
           .where('id', '=', id)
           .executeTakeFirstOrThrow();
         await tx
-          .updateTable('audit_entries')
-          .set({ canonical: spoilt(id), state: 'DEAD', attempts: 5 })
+          .updateTable('audit_log')
+          .set({ canonical: spoilt(id) })
           .where('id', '=', id)
           .execute();
+        await tx.deleteFrom('audit_queue').where('entry_id', '=', id).execute();
         await tx
           .insertInto('audit_dead_letters')
           .values({ entry_id: id, reason, attempts: 5 })
@@ -97,13 +98,13 @@ export async function startDlqVault(
     },
 
     async mend({ id, text }) {
-      await sql('update audit_entries set canonical = $2 where id = $1', [id, text]);
+      await sql('update audit_log set canonical = $2 where id = $1', [id, text]);
     },
 
     stateOf: async (id) =>
       (
         await sql(
-          `select e.state, e.claim_id, e.attempts, l.status, l.tombstone_id
+          `select e.state, l.claim_id, l.attempts, l.status, l.tombstone_id
            from audit_entries e join audit_dead_letters l on l.entry_id = e.id where e.id = $1`,
           [id],
         )

@@ -47,7 +47,6 @@ test('the maintenance task retries every queued entry once, whatever its attempt
   const [mended] = await dlq.kill(1);
   if (mended === undefined) throw new Error('no dead entry was created');
   await dlq.mend(mended);
-  await dlq.sql('update audit_entries set attempts = 50 where id = $1', [mended.id]);
   await dlq.sql('update audit_dead_letters set attempts = 50 where entry_id = $1', [mended.id]);
   const run = async (query: string, key: string) =>
     send('POST', `${dlq.vault.baseUrl}/v1/internal/maintenance/retry-dlq${query}`, {
@@ -144,9 +143,12 @@ test('an alert names the exceeded threshold, the value, and since when', async (
   await appendEntries(dlq.open, 2);
   // The lease keeps the sealer from comparing the text with the time that is changed here.
   await dlq.sql(
-    `update audit_entries set created_at = now() - interval '1 hour',
-       claim_id = gen_random_uuid(), claimed_until = now() + interval '1 hour'
-     where state = 'PENDING'`,
+    `with leased as (
+       update audit_queue set claim_id = gen_random_uuid(), claimed_until = now() + interval '1 hour'
+       returning entry_id
+     )
+     update audit_log set created_at = now() - interval '1 hour'
+     where id in (select entry_id from leased)`,
   );
   await appendEntries(dlq.open, 1);
   const codes = async () => (await alerts()).map((alert) => 'code' in alert && alert.code);
@@ -167,8 +169,10 @@ test('an alert names the exceeded threshold, the value, and since when', async (
   t.deepEqual(await dlq.stateOf(first?.id ?? ''), before);
 
   await dlq.sql(
-    `update audit_entries set created_at = now(), claim_id = null, claimed_until = null
-     where state = 'PENDING'`,
+    `with released as (
+       update audit_queue set claim_id = null, claimed_until = null returning entry_id
+     )
+     update audit_log set created_at = now() where id in (select entry_id from released)`,
   );
   await signer.start();
   await until(async () => (await codes()).join() === 'dead_letters,dead_letter_old', {

@@ -31,7 +31,7 @@ const insertEntries = `
   with users as (
     select gen_random_uuid() as user_id, n from generate_series(0, ${users} - 1) n
   ), inserted as (
-    insert into audit_entries
+    insert into audit_log
       (id, user_id, tenant_id, resource_type, resource_id, seq, action, canonical)
     select uuidv7(), user_id, 'default', 'upload',
       case when i / ${users} < 10 and n = 0 then '${resource}'
@@ -46,7 +46,7 @@ test.before(async (t) => {
   const vault = await startVault({ SIGNER_SOCKET_PATH: '/nowhere/signer.sock' });
   const sql = createSql(vault);
   const [user] = await sql(insertEntries);
-  await sql('analyze audit_entries');
+  await sql('analyze audit_log');
   const { app: url, service: serviceUrl } = vault.databases;
   const db = await openDatabase({ url, serviceUrl, poolSize: 1 });
   const caller: Caller = {

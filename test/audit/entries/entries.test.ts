@@ -182,7 +182,7 @@ test('an entry whose text was corrupted is listed without actor and data', async
   const api = await createApi(vault);
   const [id] = await sealEntries(vault, sql, api.caller, 1);
   for (const text of ['no JSON', '7', '{}', '{"actor":{"type":"devil"}}']) {
-    await sql('update audit_entries set canonical = $2 where id = $1', [id, text]);
+    await sql('update audit_log set canonical = $2 where id = $1', [id, text]);
     const [item] = await list(api);
     t.like(item, { id, action: 'upload.created', state: 'SEALED', actor: null, data: null }, text);
   }
@@ -193,9 +193,9 @@ test('a rare action among many entries is found across pages, some of them empty
   const api = await createApi(vault);
   const { userId } = api.caller;
   const insert = `
-    insert into audit_entries
-      (id, user_id, tenant_id, resource_type, resource_id, seq, action, canonical, state)
-    select uuidv7(), $1::uuid, 'default', 'upload', $1::text, $2::int + i, $3::text, '{}', 'DEAD'
+    insert into audit_log
+      (id, user_id, tenant_id, resource_type, resource_id, seq, action, canonical)
+    select uuidv7(), $1::uuid, 'default', 'upload', $1::text, $2::int + i, $3::text, '{}'
     from generate_series(1, $4::int) i`;
   await sql(insert, [userId, 0, 'upload.expired', 1]);
   await sql(insert, [userId, 1, 'upload.created', 12_000]);
@@ -213,9 +213,9 @@ test('entries that arrive between two pages make no entry appear twice', async (
   const { vault, sql } = t.context;
   const owner = { userId: randomUUID(), tenantId: 'default' };
   const insert = `
-    insert into audit_entries
-      (id, user_id, tenant_id, resource_type, resource_id, seq, action, canonical, state)
-    select uuidv7(), $1::uuid, 'default', 'upload', $1::text, $2::int + i, $3::text, '{}', 'DEAD'
+    insert into audit_log
+      (id, user_id, tenant_id, resource_type, resource_id, seq, action, canonical)
+    select uuidv7(), $1::uuid, 'default', 'upload', $1::text, $2::int + i, $3::text, '{}'
     from generate_series(1, $4::int) i`;
   await sql(insert, [owner.userId, 0, 'upload.created', 5]);
   await sql(insert, [owner.userId, 5, 'upload.expired', 1]);

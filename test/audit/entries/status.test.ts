@@ -17,7 +17,7 @@ test.after.always((t) => t.context.vault.stop());
 const askStatus = async (api: Api, query = '') =>
   (await api.send('GET', `/v1/audit/proof/status${query}`)).body;
 
-const wrongHash = `update audit_entries set hash = repeat('0', 64) where id = $1`;
+const wrongHash = `update audit_seals set hash = sha256('') where entry_id = $1`;
 
 test.serial('the status counts how many of the caller’s newest entries verify now', async (t) => {
   const { vault, sql } = t.context;

@@ -198,15 +198,15 @@ test('a stored entry that was tampered with no longer verifies', async (t) => {
     return { hashValid: body.hashValid, signatureValid: body.signatureValid, valid: body.valid };
   };
   await sql(
-    `update audit_entries set canonical = replace(canonical, 'MASTER', 'DEVICE') where id = $1`,
+    `update audit_log set canonical = replace(canonical, 'MASTER', 'DEVICE') where id = $1`,
     [proof.id],
   );
   t.deepEqual((await verify()) as unknown, wrong);
   await sql(
-    `update audit_entries set canonical = replace(canonical, 'DEVICE', 'MASTER'), hash = $2
-     where id = $1`,
-    [proof.id, '0'.repeat(64)],
+    `update audit_log set canonical = replace(canonical, 'DEVICE', 'MASTER') where id = $1`,
+    [proof.id],
   );
+  await sql(`update audit_seals set hash = sha256('') where entry_id = $1`, [proof.id]);
   t.deepEqual((await verify()) as unknown, wrongHash);
 });
 
@@ -228,10 +228,10 @@ test('a proof by a key that another process has just registered is returned at o
        now() + interval '1 hour')`,
     [keyId, der.toString('base64')],
   );
-  await sql('update audit_entries set key_id = $2, signature = $3 where id = $1', [
+  await sql('update audit_seals set key_id = $2, signature = $3 where entry_id = $1', [
     proof.id,
-    keyId,
-    signature.toString('base64'),
+    Buffer.from(keyId, 'hex'),
+    signature,
   ]);
   const { status, body } = await api.send('GET', `/v1/audit/proof/${proof.id}`);
   t.is(status, 200, JSON.stringify(body));

@@ -121,7 +121,7 @@ test('the backlog limit holds although the signer is available', async (t) => {
   await open.db.asService(async (tx) => {
     await appendEntries({ ...open, db: { ...open.db, asUser: (_owner, work) => work(tx) } }, 21);
     await tx
-      .updateTable('audit_entries')
+      .updateTable('audit_queue')
       .set({ claimed_until: new Date(Date.now() + 3_600_000) })
       .execute();
   });

@@ -33,18 +33,19 @@ export async function sealEntries(
   }
 }
 
-const unseal = 'hash = null, signature = null, key_id = null, sealed_at = null, late = false';
+/** The removal of the seal of an entry. */
+const unseal = 'unsealed as (delete from audit_seals where entry_id = $1)';
 
 /** Statements that turn a sealed entry into each other state an entry can have. */
 export const become = {
-  pending: `update audit_entries set state = 'PENDING', ${unseal}, claim_id = gen_random_uuid(),
-    claimed_until = now() + interval '1 day' where id = $1`,
-  dead: `with letter as (
-      insert into audit_dead_letters (entry_id, reason, attempts) values ($1, 'not_an_entry', 5)
-    ) update audit_entries set state = 'DEAD', ${unseal} where id = $1`,
-  abandoned: `with letter as (
-      insert into audit_dead_letters (entry_id, reason, attempts, status, ended_at, tombstone_id)
-      values ($1, 'not_an_entry', 5, 'ABANDONED', now(), '018f0000-0000-7000-8000-00000000dead')
-    ) update audit_entries set state = 'ABANDONED', ${unseal} where id = $1`,
-  erased: 'update audit_entries set canonical = null, erased_at = now() where id = $1',
+  pending: `with ${unseal}
+    insert into audit_queue (entry_id, user_id, is_tallied, claim_id, claimed_until)
+    select id, user_id, false, gen_random_uuid(), now() + interval '1 day'
+    from audit_log where id = $1`,
+  dead: `with ${unseal}
+    insert into audit_dead_letters (entry_id, reason, attempts) values ($1, 'not_an_entry', 5)`,
+  abandoned: `with ${unseal}
+    insert into audit_dead_letters (entry_id, reason, attempts, status, ended_at, tombstone_id)
+    values ($1, 'not_an_entry', 5, 'ABANDONED', now(), '018f0000-0000-7000-8000-00000000dead')`,
+  erased: 'update audit_log set canonical = null, erased_at = now() where id = $1',
 } as const;

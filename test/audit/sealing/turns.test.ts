@@ -8,6 +8,7 @@ import { createTurns } from '../../../app/audit/sealing/turns.ts';
 import { openDatabase, type Database, type Tx } from '../../../app/db/database.ts';
 import { createSql, type Sql } from '../../support/vault/sql.ts';
 import { startVault, type TestVault } from '../../support/vault/vault.ts';
+import { pretendSealed } from '../../support/audit/unsealed.ts';
 
 // The tests are serial: a claim leases the entries of the whole table.
 const test = anyTest.serial as TestFn<{
@@ -21,7 +22,7 @@ test.before(async (t) => {
   const vault = await startVault({ SIGNER_SOCKET_PATH: '/nowhere/signer.sock' });
   t.context = { vault, sql: createSql(vault), db: await openDatabase(vault.config.database) };
 });
-test.beforeEach((t) => t.context.sql('truncate audit_entries'));
+test.beforeEach((t) => t.context.sql('truncate audit_log, audit_queue, audit_seals'));
 test.after.always(async (t) => {
   await t.context.db.close();
   await t.context.vault.stop();
@@ -35,7 +36,7 @@ async function insertEntries(
 ): Promise<string[]> {
   const ids = Array.from({ length: count }, () => uuidv7());
   await sql(
-    `insert into audit_entries
+    `insert into audit_log
        (id, user_id, tenant_id, resource_type, resource_id, seq, action, canonical)
      select id, $2, 'default', 'upload', id::text, 1, 'upload.created', '{}'
      from unnest($1::uuid[]) id`,
@@ -88,7 +89,7 @@ test('an entry that is leased, or waits after a failure, costs its owner no turn
   const owner = randomUUID();
   const ids = await insertEntries(sql, 20, owner);
   await sql(
-    `update audit_entries set claimed_until = now() + interval '1 hour' where id = any($1)`,
+    `update audit_queue set claimed_until = now() + interval '1 hour' where entry_id = any($1)`,
     [ids.slice(0, 15)],
   );
   const claimed = idsOf(await createSealerStore(db).claim(randomUUID(), 10));
@@ -105,7 +106,7 @@ test('a batch is full while entries wait, and shares of it are fair', async (t) 
     },
   );
   const holds = fc.asyncProperty(depths, fc.integer({ min: 1, max: 64 }), async (counts, limit) => {
-    await sql('truncate audit_entries');
+    await sql('truncate audit_log, audit_queue');
     const entries = [];
     for (const count of counts) entries.push(await insertEntries(sql, count));
     const claimed = new Set(idsOf(await createSealerStore(db).claim(randomUUID(), limit)));
@@ -134,7 +135,7 @@ test('concurrent claims lease no entry twice', async (t) => {
   const ids = batches.flatMap(idsOf);
   t.is(new Set(ids).size, ids.length);
   const claims = await sql(
-    'select claim_id, count(*)::int from audit_entries where claim_id is not null group by 1',
+    'select claim_id, count(*)::int from audit_queue where claim_id is not null group by 1',
   );
   const leased = claims.reduce((sum, { count }) => sum + Number(count), 0);
   t.is(leased, ids.length);
@@ -144,7 +145,7 @@ test('concurrent claims lease no entry twice', async (t) => {
 async function countReads(tx: Tx) {
   const { rows } = await kyselySql<{ readonly scans: number; readonly rows: number }>`
     select seq_scan as scans, idx_tup_fetch as rows from pg_stat_xact_user_tables
-    where relname = 'audit_entries'`.execute(tx);
+    where relname = 'audit_queue'`.execute(tx);
   return rows[0] ?? { scans: 0, rows: 0 };
 }
 
@@ -152,16 +153,17 @@ test('a claim reads little more than it leases, however many entries there are',
   const { sql, db } = t.context;
   const [deep, other] = [randomUUID(), randomUUID()];
   await sql(
-    `insert into audit_entries (id, user_id, tenant_id, resource_type, resource_id, seq, action,
-       canonical, state, hash, signature, key_id, sealed_at)
+    `insert into audit_log (id, user_id, tenant_id, resource_type, resource_id, seq, action,
+       canonical)
      select uuidv7(), ($2::uuid[])[n % 2 + 1], 'default', 'upload', n::text, 1, 'upload.created',
-       '{}', 'SEALED', 'h', 's', 'k', now()
+       '{}'
      from generate_series(1, $1::int) n`,
     [40_000, [deep, other]],
   );
+  await pretendSealed(sql);
   await insertEntries(sql, 20_000, deep);
   await insertEntries(sql, 5, other);
-  await sql('analyze audit_entries');
+  await sql('analyze audit_queue');
   const claim = createTurns();
   for (let round = 0; round < 6; round += 1) {
     const read = await db.asService(async (tx) => {

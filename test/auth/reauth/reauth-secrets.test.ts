@@ -52,14 +52,14 @@ test('a password appears in no log, error or header, accepted or refused', async
   await ask({ password });
   await sendEverywhere();
   const owner = await connectAs(database.ownerUrl);
-  await owner.query('alter table audit_entries add constraint broken check (false) not valid');
+  await owner.query('alter table audit_log add constraint broken check (false) not valid');
   // On a busy machine, the signer may answer too late before the database refuses.
   const isBroken = async () => {
     await ask({ password });
     return answers.at(-1)?.status === 500;
   };
   await until(isBroken, { what: 'a 500', timeoutMs: 60_000 });
-  await owner.query('alter table audit_entries drop constraint broken');
+  await owner.query('alter table audit_log drop constraint broken');
   await owner.end();
   await redis.close();
   await sendEverywhere();

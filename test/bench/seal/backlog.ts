@@ -59,7 +59,7 @@ export async function openBacklog(url: string): Promise<Backlog> {
     for (let start = 0; start < entries.length; start += rowsPerStatement) {
       const rows = entries.slice(start, start + rowsPerStatement);
       await client.query(
-        `insert into audit_entries
+        `insert into audit_log
            (id, user_id, tenant_id, resource_type, resource_id, seq, action, canonical)
          select e.id, $4, 'default', 'upload', e.resource_id, 1, 'upload.completed', e.text
          from unnest($1::uuid[], $2::text[], $3::text[]) as e (id, resource_id, text)`,
@@ -74,7 +74,7 @@ export async function openBacklog(url: string): Promise<Backlog> {
   }
 
   async function untilSealed(): Promise<void> {
-    const waiting = `select exists (select from audit_entries where state = 'PENDING') as value`;
+    const waiting = `select exists (select from audit_queue) as value`;
     await until(async () => (await one<boolean>(waiting)) !== true, {
       what: 'the last seal',
       timeoutMs: 300_000,
@@ -113,22 +113,27 @@ export async function openBacklog(url: string): Promise<Backlog> {
     },
 
     async empty() {
-      await client.query('truncate audit_entries');
+      await client.query('truncate audit_log, audit_queue, audit_seals');
     },
 
     async fill(total) {
       await client.query(
-        `insert into audit_entries
-           (id, user_id, tenant_id, resource_type, resource_id, seq, action, canonical, state,
-            hash, signature, key_id, sealed_at)
+        `insert into audit_log
+           (id, user_id, tenant_id, resource_type, resource_id, seq, action, canonical)
          select ('01800000-0000-7000-8000-' || lpad(i::text, 12, '0'))::uuid,
            md5((i % 1000)::text)::uuid, 'default', 'upload', i::text, 1, 'upload.completed',
-           repeat(md5(i::text), 16), 'SEALED', repeat(md5(i::text), 2), repeat(md5(i::text), 3),
-           md5('key'), now()
-         from generate_series((select count(*) + 1 from audit_entries), $1::bigint) as i`,
+           repeat(md5(i::text), 16)
+         from generate_series((select count(*) + 1 from audit_log), $1::bigint) as i`,
         [total],
       );
-      await client.query('vacuum analyze audit_entries');
+      await client.query(
+        `with sealed as (delete from audit_queue returning entry_id)
+         insert into audit_seals (entry_id, hash, signature, key_id, sealed_at, late)
+         select entry_id, sha256(entry_id::text::bytea), decode(repeat('00', 71), 'hex'),
+           sha256('key'), now(), false
+         from sealed`,
+      );
+      await client.query('vacuum analyze audit_log, audit_seals, audit_queue');
     },
 
     publicKey: async () =>

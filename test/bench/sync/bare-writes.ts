@@ -53,7 +53,7 @@ export async function writeBare(client: Client, person: Person, objectId: string
        on conflict (user_id, tenant_id, resource_type, resource_id)
        do update set last_seq = audit_sequences.last_seq + 1 returning last_seq
      )
-     insert into audit_entries (id, user_id, tenant_id, resource_type, resource_id, seq, action,
+     insert into audit_log (id, user_id, tenant_id, resource_type, resource_id, seq, action,
        canonical)
      select $3, $1, 'default', 'sync_object', $2, last_seq, 'sync.changed',
        $4::text || last_seq || $5

@@ -55,7 +55,7 @@ async function attack(client: Client, ...statements: readonly string[]): Promise
 }
 
 const entry = (columns: string, values: string) => `
-  insert into audit_entries (id, user_id, tenant_id, resource_type, resource_id, seq, action,
+  insert into audit_log (id, user_id, tenant_id, resource_type, resource_id, seq, action,
     canonical${columns})
   select gen_random_uuid(), user_id, tenant_id, 'document', 'forged', 1, 'document.sealed',
     '{}'${values}
@@ -73,14 +73,24 @@ const attacks: Readonly<Record<string, readonly string[]>> = {
   ],
   'create a large object': ['select lo_create(0)'],
   'write a large object': ["select lo_from_bytea(0, 'evidence')"],
-  'insert an entry that seems sealed': [
-    entry(', state, hash, signature, key_id, sealed_at', ", 'SEALED', 'h', 's', 'k', now()"),
+  'insert a seal': [
+    `insert into audit_seals (entry_id, hash, signature, key_id, sealed_at, late)
+     select id, sha256(''), sha256(''), sha256(''), now(), false from audit_log limit 1`,
   ],
-  'insert an entry that is never sealed, as its lease does not end': [
-    entry(', claim_id, claimed_until', ", gen_random_uuid(), 'infinity'"),
+  'insert an entry that was recorded before': [entry(', created_at', ", now() - interval '1 day'")],
+  'queue an entry with a lease that does not end': [
+    `insert into audit_queue (entry_id, user_id, is_tallied, claimed_until)
+     select id, user_id, false, 'infinity' from audit_log limit 1`,
   ],
-  'change the text of a sealed entry': ["update audit_entries set canonical = '{}'"],
-  'change the hash of a sealed entry': ["update audit_entries set hash = repeat('0', 64)"],
+  'queue an entry again': [
+    `insert into audit_queue (entry_id, user_id, is_tallied)
+     select id, user_id, false from audit_log limit 1`,
+  ],
+  'take an entry out of the queue': ['delete from audit_queue'],
+  'see which entries wait': ['select from audit_queue'],
+  'read why an entry is dead': ['select reason from audit_dead_letters'],
+  'change the text of a sealed entry': ["update audit_log set canonical = '{}'"],
+  'change the hash of a sealed entry': ["update audit_seals set hash = sha256('')"],
   'change the metadata of a sealed version': [
     "update document_versions set encrypted_metadata = 'QUJD' where status = 'SEALED'",
   ],
@@ -147,9 +157,10 @@ for (const [what, statements] of Object.entries(attacks)) {
 
 /** Changes of sealed and revoked rows that the service login has no need for. */
 const forbiddenToService: Readonly<Record<string, string>> = {
-  'change the hash of a sealed entry': "update audit_entries set hash = repeat('0', 64)",
-  'change the text of a sealed entry': "update audit_entries set canonical = '{}'",
-  'delete an entry': 'delete from audit_entries',
+  'change the hash of a sealed entry': "update audit_seals set hash = sha256('')",
+  'change the text of a sealed entry': "update audit_log set canonical = '{}'",
+  'delete an entry': 'delete from audit_log',
+  'delete a seal': 'delete from audit_seals',
   'change a sealed version': "update document_versions set file_hash = '' where status = 'SEALED'",
   'set a sequence back': 'update audit_sequences set last_seq = 0',
   'undo the revocation of a session': 'update login_sessions set revoked_at = null',

@@ -11,7 +11,13 @@ export const auditViolations = {
     select id from audit_entries e left join signing_keys k on k.key_id = e.key_id
     where k.purpose is distinct from 'audit' or k.activated_at is null
       or e.sealed_at < k.activated_at or e.sealed_at > k.retired_at`,
-  'an entry with a failed attempt': 'select id from audit_entries where attempts > 0',
+  'an entry with a failed attempt': 'select entry_id from audit_queue where attempts > 0',
+  'an entry that is sealed and waits': `
+    select entry_id from audit_queue join audit_seals using (entry_id)`,
+  'an entry that neither waits, nor is sealed or dead': `
+    select id from audit_log l where not exists (select from audit_queue where entry_id = l.id)
+      and not exists (select from audit_seals where entry_id = l.id)
+      and not exists (select from audit_dead_letters where entry_id = l.id)`,
   'a key without exactly one entry of its creation': `
     select key_id from signing_keys k where 1 <> (
       select count(*) from audit_entries where action = 'key.created' and resource_id = k.key_id)`,

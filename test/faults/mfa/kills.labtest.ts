@@ -32,7 +32,7 @@ const disableSteps: Readonly<Record<string, Step>> = {
   'after the recovery codes are removed': { nth: 1, fault: 'silent' },
   'before the TOTP is removed': { nth: 2, fault: 'hang' },
   'after the TOTP is removed': { nth: 2, fault: 'silent' },
-  'while the change is recorded': { statement: 'insert on audit_entries' },
+  'while the change is recorded': { statement: 'insert on audit_log' },
 };
 
 /** Sends a request to a process of its own, and kills the process at the step. */

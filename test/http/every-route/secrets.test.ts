@@ -229,7 +229,7 @@ async function breakTheTables(vault: TestVault, ownerUrl: string, traces: Traces
   };
   await refuseRows('registrations', register);
   await refuseRows('outbox', register);
-  await refuseRows('audit_entries', register);
+  await refuseRows('audit_log', register);
   const pending = inventAccount();
   await request('POST', '/v1/auth/register', {
     json: { email: pending.email, salt: pending.saltHex, verifier: pending.verifierHex },
@@ -238,7 +238,7 @@ async function breakTheTables(vault: TestVault, ownerUrl: string, traces: Traces
   traces.secrets
     .set('another token', mail?.token ?? '')
     .set('a third verifier', pending.verifierHex);
-  for (const table of ['login_sessions', 'refresh_tokens', 'audit_entries']) {
+  for (const table of ['login_sessions', 'refresh_tokens', 'audit_log']) {
     await refuseRows(table, () => refreshInEveryWay(vault, traces));
   }
   await refuseRows('credentials', () =>

@@ -8,6 +8,7 @@ import { proofHeader } from '../../support/accounts/reauth-account.ts';
 import { bytesOf, fileOf } from '../../support/documents/files.ts';
 import { exportDocument } from '../../support/jobs/evidence-exports.ts';
 import type { Vault } from '../../support/vault/vault.ts';
+import { putInDlq } from '../../support/audit/unsealed.ts';
 
 export const tenants = ['default', 'acme'] as const;
 export type Tenant = (typeof tenants)[number];
@@ -178,15 +179,12 @@ async function storeObject(sql: Sql, { caller }: Api): Promise<string> {
 export async function killEntry(sql: Sql, { caller }: Pick<Api, 'caller'>): Promise<string> {
   const id = randomUUID();
   await sql(
-    `insert into audit_entries
-     (id, user_id, tenant_id, resource_type, resource_id, seq, action, canonical, state, attempts)
-     values ($1, $2, $3, 'upload', $4, 1, 'upload.created', '{"b":1,"a":2}', 'DEAD', 5)`,
+    `insert into audit_log
+       (id, user_id, tenant_id, resource_type, resource_id, seq, action, canonical)
+     values ($1, $2, $3, 'upload', $4, 1, 'upload.created', '{"b":1,"a":2}')`,
     [id, caller.userId, caller.tenantId, randomUUID()],
   );
-  await sql(`insert into audit_dead_letters (entry_id, reason, attempts) values ($1, $2, 5)`, [
-    id,
-    reasonOf({ caller }),
-  ]);
+  await putInDlq(sql, [id], reasonOf({ caller }));
   return id;
 }
 

@@ -234,9 +234,9 @@ test('a closure that fails changes nothing', async (t) => {
   await sql(`
     create function break_closures() returns trigger language plpgsql as
     $$ begin if new.user_id = '${member.userId}' then raise 'broken'; end if; return new; end $$;
-    create trigger broken before insert on audit_entries for each row
+    create trigger broken before insert on audit_log for each row
     when (new.action = 'account.closed') execute function break_closures()`);
-  t.teardown(() => sql('drop trigger broken on audit_entries; drop function break_closures'));
+  t.teardown(() => sql('drop trigger broken on audit_log; drop function break_closures'));
   assertError(t, await close(vault, member), { status: 500, code: 'internal_error' });
   t.deepEqual(await rowsOf(vault, member.userId), before);
   const [account] = await sql('select status, email from accounts where id = $1', [member.userId]);

@@ -80,7 +80,7 @@ test.serial('text and salt are in no row any more, and seq has no gap', async (t
   const { sql } = context;
   const { userId, proofs } = await purgeSomebody();
   const texts = await dump(sql);
-  t.true(proofs.every(({ entryHash }) => texts.get('audit_entries')?.includes(entryHash) === true));
+  t.true(proofs.every(({ entryHash }) => texts.get('audit_seals')?.includes(entryHash) === true));
   for (const [table, text] of texts) {
     for (const { entryCanonical } of proofs) {
       const { salt, data } = JSON.parse(entryCanonical) as {

@@ -15,6 +15,7 @@ import {
   type PurgeVault,
 } from '../../support/accounts/purge-vault.ts';
 import { createAccount, logIn, register, validate } from '../../support/accounts/test-account.ts';
+import { makePending, pretendSealed, putInDlq } from '../../support/audit/unsealed.ts';
 
 const test = anyTest as TestFn<PurgeVault>;
 
@@ -62,7 +63,7 @@ test.serial(
 
     for (const [table, text] of await dump(sql)) {
       t.false(text.includes(gone.account.email), table);
-      t.is(text.includes(gone.userId), table === 'audit_entries', table);
+      t.is(text.includes(gone.userId), table === 'audit_log', table);
     }
     t.truthy(await logIn(vault, active));
     await validate(vault, waiting.token);
@@ -98,10 +99,10 @@ test.serial('a dry run counts alike, and changes nothing but the record of runs'
   const { userId } = await registerOnly(t.context);
   await expire(t.context, userId);
   const [row] = await sql('select id from accounts limit 1');
-  await sql(
-    `update audit_entries set state = 'DEAD', hash = null, signature = null, key_id = null,
-       sealed_at = null where user_id = $1`,
-    [row?.['id']],
+  const dead = await sql('select id from audit_log where user_id = $1', [row?.['id']]);
+  await putInDlq(
+    sql,
+    dead.map(({ id }) => id),
   );
   const before = await dump(sql);
   const preview = await purge('?dryRun=true');
@@ -119,15 +120,9 @@ test.serial('a dry run counts alike, and changes nothing but the record of runs'
 test.serial('an account with an unsealed entry waits for a later run', async (t) => {
   const { sql, purge } = t.context;
   await insertExpired(sql, 3);
-  const [pending, dead] = await sql('select user_id from audit_entries order by id');
-  const unseal = (state: string, userId: unknown) =>
-    sql(
-      `update audit_entries set state = $1, hash = null, signature = null, key_id = null,
-         sealed_at = null, claimed_until = 'infinity' where user_id = $2`,
-      [state, userId],
-    );
-  await unseal('PENDING', pending?.['user_id']);
-  await unseal('DEAD', dead?.['user_id']);
+  const [pending, dead] = await sql('select id from audit_entries order by id');
+  await makePending(sql, [pending?.['id']]);
+  await putInDlq(sql, [dead?.['id']]);
   t.deepEqual(countsOf(await purge()), {
     purgedAccounts: 1,
     removedAuditTraces: 1,
@@ -135,11 +130,9 @@ test.serial('an account with an unsealed entry waits for a later run', async (t)
   });
   t.deepEqual(countsOf(await purge()), nothing);
   t.is((await sql('select 1 from registrations')).length, 2);
-  await sql(
-    `update audit_entries set state = 'SEALED', hash = 'h', signature = 's', key_id = 'k',
-       sealed_at = now() where user_id = any($1)`,
-    [[pending?.['user_id'], dead?.['user_id']]],
-  );
+  await sql('delete from audit_dead_letters where entry_id = $1', [dead?.['id']]);
+  await makePending(sql, [dead?.['id']]);
+  await pretendSealed(sql);
   t.like(countsOf(await purge()), { purgedAccounts: 2, removedAuditTraces: 2 });
 });
 

@@ -127,7 +127,7 @@ test.serial(
     const { account, userId, token } = await registerOnly(t.context);
     await expire(t.context, userId);
     const holder = await openHolder(t);
-    await holder.query('select from audit_entries where user_id = $1 for update', [userId]);
+    await holder.query('select from audit_log where user_id = $1 for update', [userId]);
     const purged = purge();
     await untilBlocked(sql, 1);
     // A process whose clock is behind would still take the registrations for valid.

@@ -7,6 +7,7 @@ import { createSql, type Sql } from '../vault/sql.ts';
 import { startReadyVault, type TestVault, type Vault } from '../vault/vault.ts';
 import { validationMails } from './mails.ts';
 import { inventAccount, register, type TestAccount } from './test-account.ts';
+import { pretendSealed } from '../audit/unsealed.ts';
 
 /** A vault with an internal API key, and the operations of a CronJob on it. */
 export interface PurgeVault {
@@ -42,7 +43,7 @@ export async function startPurgeVault(): Promise<PurgeVault> {
     async reset() {
       await sql(
         `truncate accounts, registrations, known_addresses, outbox, login_sessions, purge_runs,
-         audit_entries, audit_sequences, audit_tallies cascade`,
+         audit_log, audit_seals, audit_queue, audit_sequences, audit_tallies cascade`,
       );
     },
     async stop() {
@@ -147,13 +148,14 @@ export async function insertExpired(sql: Sql, count: number): Promise<void> {
       insert into outbox (id, kind, payload, user_id, available_at)
       select gen_random_uuid(), 'email', '{}', id, now() + interval '1 day' from account
     )
-    insert into audit_entries (id, user_id, tenant_id, resource_type, resource_id, seq, action,
-      canonical, state, hash, signature, key_id, sealed_at)
+    insert into audit_log (id, user_id, tenant_id, resource_type, resource_id, seq, action,
+      canonical)
     select gen_random_uuid(), id, 'default', 'account', id::text, 1, 'account.registered',
-      json_build_object('text', id, 'salt', $3::text)::text, 'SEALED', 'h', 's', 'k', now()
+      json_build_object('text', id, 'salt', $3::text)::text
     from account`,
     [count, randomUUID(), randomBytes(32).toString('base64')],
   );
+  await pretendSealed(sql);
 }
 
 /** Returns every row of every table as text, by table. */

@@ -118,13 +118,20 @@ async function insertEntries(
   { count, keyId }: { readonly count: number; readonly keyId: string },
 ): Promise<string[]> {
   const rows = await sql(
-    `insert into audit_entries (id, user_id, tenant_id, resource_type, resource_id, seq, action,
-       canonical, state, hash, signature, key_id, sealed_at)
-     select uuidv7(), $1, $2, 'test', gen_random_uuid(), 1, 'document.sealed', ${canonical},
-       'SEALED', repeat('0', 64), repeat('A', 104), $4, now()
+    `insert into audit_log (id, user_id, tenant_id, resource_type, resource_id, seq, action,
+       canonical)
+     select uuidv7(), $1, $2, 'test', gen_random_uuid(), 1, 'document.sealed', ${canonical}
      from generate_series(1, $3::int)
      returning id`,
-    [userId, tenantId, count, keyId],
+    [userId, tenantId, count],
+  );
+  await sql(
+    `with sealed as (delete from audit_queue where entry_id = any($1) returning entry_id)
+     insert into audit_seals (entry_id, hash, signature, key_id, sealed_at, late)
+     select entry_id, sha256(''), decode(repeat('A', 104), 'base64'), decode($2, 'hex'), now(),
+       false
+     from sealed`,
+    [rows.map(({ id }) => id), keyId],
   );
   return rows.map(({ id }) => String(id)).toSorted((a, b) => (a < b ? 1 : -1));
 }
