@@ -96,6 +96,11 @@ test.serial(
 );
 
 test.serial('a user sees all of their own rows and nobody else’s', async (t) => {
+  const { rowCount: seals } = await service.query(
+    `select 1 from audit_seals join audit_log on id = entry_id
+     where user_id = $1 and tenant_id = $2`,
+    [alice.userId, alice.tenantId],
+  );
   for (const table of tables.filter(isConcealed)) {
     const seen = await reach(alice, `select * from ${quoted(table)}`);
     const own = table.hasOwner
@@ -104,7 +109,7 @@ test.serial('a user sees all of their own rows and nobody else’s', async (t) =
           [alice.userId, alice.tenantId],
         )
       : { rowCount: 0 };
-    t.is(seen, own.rowCount ?? 0, table.name);
+    t.is(seen, table.name === 'audit_seals' ? (seals ?? 0) : (own.rowCount ?? 0), table.name);
   }
 });
 

@@ -34,7 +34,7 @@ async function addEntries(client: Client, userId: string): Promise<void> {
     `insert into audit_entries (id, user_id, tenant_id, resource_type, resource_id, seq, action,
        canonical, state, hash, signature, key_id, sealed_at)
      select gen_random_uuid(), $1, 'default', 'document', n % 10, n / 10, 'document.created', '{}',
-       'SEALED', 'h', 's', 'audit-2', now()
+       'SEALED', '${'ab'.repeat(32)}', 'MEUCIQ==', '02', now()
      from generate_series(10, 109) n`,
     [userId],
   );
@@ -62,7 +62,7 @@ test('log, keys, accounts and envelopes of the previous release are migrated', a
   const userId = randomUUID();
   await client.query(
     `insert into signing_keys (key_id, purpose, algorithm, public_key, generation)
-     values ('audit-1', 'audit', 'a', 'p1', 1), ('audit-2', 'audit', 'a', 'p2', 2),
+     values ('01', 'audit', 'a', 'p1', 1), ('02', 'audit', 'a', 'p2', 2),
        ('token-1', 'token', 'a', 'p3', 1)`,
   );
   await addEntries(client, userId);
@@ -93,8 +93,8 @@ test('log, keys, accounts and envelopes of the previous release are migrated', a
        retired_at is not null as is_retired from signing_keys order by key_id`,
   );
   t.deepEqual(keys, [
-    { key_id: 'audit-1', state: 'RETIRED', from_start: true, is_retired: true },
-    { key_id: 'audit-2', state: 'ACTIVE', from_start: true, is_retired: false },
+    { key_id: '01', state: 'RETIRED', from_start: true, is_retired: true },
+    { key_id: '02', state: 'ACTIVE', from_start: true, is_retired: false },
     { key_id: 'token-1', state: 'ACTIVE', from_start: true, is_retired: false },
   ]);
   const one = async (query: string) => (await client.query(query)).rows[0] as unknown;

@@ -111,11 +111,14 @@ async function lockShares(
   share: number,
   from: string,
 ): Promise<string[]> {
+  // Only the index by owner has this order: for that of the ids alone, Postgres may read the whole
+  // primary key.
   const { rows } = await sql<{ readonly id: string }>`
     select turn.entry_id as id from unnest(${owners}::uuid[]) as owner (id), lateral (
       select entry_id from audit_queue
-      where ${isClaimable} and entry_id >= ${from}::uuid and user_id = owner.id
-      order by entry_id limit ${share} for update skip locked
+      where ${isClaimable} and (user_id, entry_id) >= (owner.id, ${from}::uuid)
+        and user_id <= owner.id
+      order by user_id, entry_id limit ${share} for update skip locked
     ) as turn`.execute(tx);
   return rows.map(({ id }) => id);
 }

@@ -1,11 +1,11 @@
-import { randomUUID } from 'node:crypto';
 import type { ExecutionContext } from 'ava';
 import { until } from '../../../app/dev/processes/until.ts';
 import { createKeyFile, type KeyFile } from '../../support/vault/key-file.ts';
 import { createApi, type Answer, type Api } from '../../support/documents/uploads.ts';
 import { createSql, type Sql } from '../../support/vault/sql.ts';
 import { startVault, type TestVault } from '../../support/vault/vault.ts';
-import { eventOf, openTrail, type TestTrail } from '../../support/audit/entries.ts';
+import { openTrail, type TestTrail } from '../../support/audit/entries.ts';
+import { appendSpoilt, putInDlq } from '../../support/audit/unsealed.ts';
 
 /** A dead entry in the queue, with the canonical text that it had before it was corrupted. */
 export interface Dead {
@@ -57,31 +57,16 @@ export async function startDlqVault(
   const open = await openTrail(vault);
   t.teardown(() => open.close());
   const sql = createSql(vault);
-  const kill = (count: number, reason = 'not_canonical') =>
-    open.db.asService(async (tx) => {
-      const dead: Dead[] = [];
-      for (let i = 0; i < count; i += 1) {
-        const resourceId = randomUUID();
-        const id = await open.trail.append(tx, eventOf(open.owner, resourceId));
-        const { canonical } = await tx
-          .selectFrom('audit_log')
-          .select('canonical')
-          .where('id', '=', id)
-          .executeTakeFirstOrThrow();
-        await tx
-          .updateTable('audit_log')
-          .set({ canonical: spoilt(id) })
-          .where('id', '=', id)
-          .execute();
-        await tx.deleteFrom('audit_queue').where('entry_id', '=', id).execute();
-        await tx
-          .insertInto('audit_dead_letters')
-          .values({ entry_id: id, reason, attempts: 5 })
-          .execute();
-        dead.push({ id, resourceId, text: canonical ?? '' });
-      }
-      return dead;
-    });
+  async function kill(count: number, reason = 'not_canonical'): Promise<Dead[]> {
+    const dead: Dead[] = [];
+    for (let i = 0; i < count; i += 1) dead.push(await appendSpoilt(open, sql, spoilt));
+    await putInDlq(
+      sql,
+      dead.map(({ id }) => id),
+      reason,
+    );
+    return dead;
+  }
   return {
     vault,
     sql,

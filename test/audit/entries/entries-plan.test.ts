@@ -117,7 +117,7 @@ for (const [what, query, expected] of questions) {
       t.true(all.rows <= expected, `${role}: ${all.rows}`);
       // The index by owner would be read in full for the entries of one resource.
       const isByResource = query['resourceId'] !== undefined;
-      t.is(all.indexes.includes('audit_entries_resource'), isByResource, all.indexes.join());
+      t.is(all.indexes.includes('audit_log_resource'), isByResource, all.indexes.join());
     }
     const none = await readsOf(db, { ...caller, tenantId: 'acme', roles: ['auditor'] }, query);
     t.is(none.rows, 0, 'an auditor does not read the entries of other tenants on the way');

@@ -7,6 +7,7 @@ import { createSql, type Sql } from '../../support/vault/sql.ts';
 import { startVault, type TestVault } from '../../support/vault/vault.ts';
 import { appendEntries, eventOf, openTrail } from '../../support/audit/entries.ts';
 import { startVaultWithSigner } from '../../support/audit/killable-signer.ts';
+import { appendSpoilt, release } from '../../support/audit/unsealed.ts';
 
 async function untilSealed(sql: Sql, what: string): Promise<void> {
   await until(
@@ -57,15 +58,8 @@ test('an unsealable entry is dead after five attempts and delays no other', asyn
   const sql = createSql(vault);
   const open = await openTrail(vault);
   t.teardown(() => open.close());
-  const [poison] = await open.db.asService(async (tx) => {
-    const id = await open.trail.append(tx, eventOf(open.owner, randomUUID()));
-    await tx
-      .updateTable('audit_log')
-      .set({ canonical: `{"b":1,"a":2,"id":"${id}"}` })
-      .where('id', '=', id)
-      .execute();
-    return [id];
-  });
+  const { id: poison } = await appendSpoilt(open, sql, (id) => `{"b":1,"a":2,"id":"${id}"}`);
+  await release(sql, poison);
   await appendEntries(open, 20);
   await until(
     async () => {

@@ -1,4 +1,6 @@
+import { randomUUID } from 'node:crypto';
 import type { Sql } from '../vault/sql.ts';
+import { eventOf, type TestTrail } from './entries.ts';
 
 /** Stores made-up seals of all entries in the queue, as if the signer had sealed them. */
 export async function pretendSealed(sql: Sql): Promise<void> {
@@ -34,4 +36,40 @@ export async function makePending(sql: Sql, entryIds: readonly unknown[]): Promi
      from audit_log where id = any($1)`,
     [entryIds],
   );
+}
+
+interface Spoilt {
+  readonly id: string;
+  readonly resourceId: string;
+  /** The text before. */
+  readonly text: string;
+}
+
+/**
+ * Appends an entry, and gives it another text before a sealer takes it: only a superuser can. The
+ * entry is leased for a day, until `release` is called.
+ */
+export async function appendSpoilt(
+  { db, trail, owner }: TestTrail,
+  sql: Sql,
+  textOf: (id: string) => string,
+): Promise<Spoilt> {
+  const resourceId = randomUUID();
+  const id = await db.asService(async (tx) => {
+    const appended = await trail.append(tx, eventOf(owner, resourceId));
+    await tx
+      .updateTable('audit_queue')
+      .set({ claimed_until: new Date(Date.now() + 86_400_000) })
+      .where('entry_id', '=', appended)
+      .execute();
+    return appended;
+  });
+  const [row] = await sql('select canonical from audit_log where id = $1', [id]);
+  await sql('update audit_log set canonical = $2 where id = $1', [id, textOf(id)]);
+  return { id, resourceId, text: String(row?.['canonical']) };
+}
+
+/** Ends the lease of an entry, so that sealers take it. */
+export async function release(sql: Sql, id: string): Promise<void> {
+  await sql('update audit_queue set claimed_until = null where entry_id = $1', [id]);
 }
