@@ -86,5 +86,8 @@ export const entities = [
   Usage,
 ] as const;
 
-/** The tables and columns by their SQL names, for Kysely. */
+/** The tables, views and columns by their SQL names, for Kysely. */
 export type Schema = InferKyselyDB<(typeof entities)[number]>;
+
+/** The tables alone, without the view of audit entries. */
+export type TableSchema = Omit<Schema, 'audit_entries'>;

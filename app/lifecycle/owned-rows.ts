@@ -1,15 +1,12 @@
 import type { Owner, Tx } from '../db/database.ts';
-import type { Schema } from '../db/schema.ts';
-
-/** The tables, without views. */
-type StoredTable = Exclude<keyof Schema, 'audit_entries'>;
+import type { TableSchema } from '../db/schema.ts';
 
 /** The tables whose rows name their owner by user and tenant. */
 type OwnedTable = {
-  [Table in StoredTable]: Schema[Table] extends { user_id: unknown; tenant_id: unknown }
+  [Table in keyof TableSchema]: TableSchema[Table] extends { user_id: unknown; tenant_id: unknown }
     ? Table
     : never;
-}[StoredTable];
+}[keyof TableSchema];
 
 interface Fate {
   /**

@@ -152,6 +152,7 @@ export const floors: readonly Floor[] = [
       'app/db/migrations',
       'app/db/canary',
       'app/db/tables',
+      'app/db/tables/audit',
       'app/db/columns',
       'app/db/usage',
       'app/db/leases',

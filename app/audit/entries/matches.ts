@@ -1,7 +1,7 @@
 import { sql } from 'kysely';
 import type { z } from 'zod';
 import type { Tx } from '../../db/database.ts';
-import { firstIdOf } from '../first-id.ts';
+import { firstIdOf } from '../../audit-trail/first-id.ts';
 import type { EntryQuery } from './schema.ts';
 import { selectReadable, type EntryReader } from './readers.ts';
 

@@ -1,5 +1,5 @@
 import { NIL } from 'uuid';
-import { firstIdOf } from '../first-id.ts';
+import { firstIdOf } from '../../audit-trail/first-id.ts';
 
 /** How long after its id was made an entry may commit and still be found at once. */
 const lagMs = 2_000;

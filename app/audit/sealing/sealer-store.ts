@@ -80,8 +80,8 @@ export function createSealerStore(db: Database): SealerStore {
 }
 
 /**
- * Counts a failed attempt and delays the next one; after `maxAttempts` the entry leaves the queue as
- * a dead letter.
+ * Counts a failed attempt and delays the next one; after `maxAttempts` the entry leaves the queue
+ * as a dead letter.
  */
 async function countFault(tx: Tx, claimId: string, { id, reason }: SealFault): Promise<void> {
   const entry = await tx

@@ -56,7 +56,7 @@ interface Oldest {
   readonly ids: readonly string[];
 }
 
-/** Locks up to `limit` claimable entries from an id on. Leaves out those that a batch is leasing. */
+/** Locks up to `limit` claimable entries from an id on, without those that a batch is leasing. */
 async function lockOldest(tx: Tx, limit: number, from: string): Promise<Oldest> {
   const { rows } = await sql<Oldest>`
     select (select entry_id from audit_queue where entry_id >= ${from}::uuid

@@ -35,7 +35,7 @@ function toFacts(policy: PolicyDef, roles: DatabaseRoles): PolicyFacts {
   };
 }
 
-/** Returns the names of the views, and of the tables of which some policy admits the role to rows. */
+/** Returns the names of the views, and of the tables that some policy opens to the role. */
 export function tablesOf(tables: readonly ExpectedTable[], role: string): readonly string[] {
   return tables
     .filter(({ isView, policies }) => isView || policies.some(({ roles }) => roles.includes(role)))

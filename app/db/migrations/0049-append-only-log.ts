@@ -58,7 +58,8 @@ insert into audit_log
     erased_at
   from audit_entries order by id;
 insert into audit_seals
-  select id, decode(hash, 'hex'), decode(signature, 'base64'), decode(key_id, 'hex'), sealed_at, late
+  select id, decode(hash, 'hex'), decode(signature, 'base64'), decode(key_id, 'hex'), sealed_at,
+    late
   from audit_entries where state = 'SEALED' order by id;
 insert into audit_queue
   select id, user_id, action in ('auth.login_failed', 'audit.read', 'mfa.failed',

@@ -48,7 +48,8 @@ test('the age in an alert is right although the clock of the process is minutes 
 
   await createSql(vault)(
     `with leased as (
-       update audit_queue set claim_id = gen_random_uuid(), claimed_until = now() + interval '1 hour'
+       update audit_queue
+       set claim_id = gen_random_uuid(), claimed_until = now() + interval '1 hour'
        returning entry_id
      )
      update audit_log set created_at = now() - interval '7.5 minutes'

@@ -144,7 +144,8 @@ test('an alert names the exceeded threshold, the value, and since when', async (
   // The lease keeps the sealer from comparing the text with the time that is changed here.
   await dlq.sql(
     `with leased as (
-       update audit_queue set claim_id = gen_random_uuid(), claimed_until = now() + interval '1 hour'
+       update audit_queue
+       set claim_id = gen_random_uuid(), claimed_until = now() + interval '1 hour'
        returning entry_id
      )
      update audit_log set created_at = now() - interval '1 hour'

@@ -91,11 +91,11 @@ test('every alteration in the database changes the next verdict', async (t) => {
   const tamper = (column: string, value: unknown) =>
     column === 'canonical'
       ? sql('update audit_log set canonical = $2 where id = $1', [id, value])
-      : sql(
-          `update audit_seals set ${column} = decode($2, '${column === 'signature' ? 'base64' : 'hex'}')
-           where entry_id = $1`,
-          [id, value],
-        );
+      : sql(`update audit_seals set ${column} = decode($2, $3) where entry_id = $1`, [
+          id,
+          value,
+          column === 'signature' ? 'base64' : 'hex',
+        ]);
   const wrongText = { ...wrong, ...byActive };
   const wrongHash = { ...right, valid: false, hashValid: false, reason: 'hash_mismatch' };
   const wrongSignature = { ...right, valid: false, signatureValid: false };
