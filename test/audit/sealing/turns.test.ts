@@ -6,6 +6,8 @@ import { v7 as uuidv7 } from 'uuid';
 import { createSealerStore } from '../../../app/audit/sealing/sealer-store.ts';
 import { createTurns } from '../../../app/audit/sealing/turns.ts';
 import { openDatabase, type Database, type Tx } from '../../../app/db/database.ts';
+import { until } from '../../../app/dev/processes/until.ts';
+import { connectAs } from '../../support/accounts/two-tenants.ts';
 import { createSql, type Sql } from '../../support/vault/sql.ts';
 import { startVault, type TestVault } from '../../support/vault/vault.ts';
 import { pretendSealed } from '../../support/audit/unsealed.ts';
@@ -176,4 +178,32 @@ test('a claim reads little more than it leases, however many entries there are',
     // A later round also passes the entries that the earlier rounds have leased.
     t.true(read.rows < (round + 1) * 4 * 256 + 100, String(read.rows));
   }
+});
+
+/** Counts the entries that this connection has read of the primary key, of removed rows too. */
+async function countKeys(tx: Tx): Promise<number> {
+  const { rows } = await kyselySql<{ readonly keys: number }>`
+    select pg_stat_get_xact_tuples_returned('audit_queue_pkey'::regclass)::int as keys`.execute(tx);
+  return rows[0]?.keys ?? 0;
+}
+
+test('while an old snapshot is open, a claim reads none of the rows that were removed', async (t) => {
+  const { vault, sql, db } = t.context;
+  const claim = createTurns();
+  const readsOf = (take: typeof claim) =>
+    db.asService(async (tx) => {
+      const before = await countKeys(tx);
+      t.deepEqual(await take(tx, randomUUID(), 256), []);
+      return (await countKeys(tx)) - before;
+    });
+  const dump = await connectAs(vault.databases.admin);
+  t.teardown(() => dump.end());
+  await dump.query('begin isolation level repeatable read');
+  await dump.query('select from audit_log limit 1');
+  await insertEntries(sql, 20_000);
+  await pretendSealed(sql);
+  t.true((await readsOf(createTurns())) >= 20_000, 'the snapshot keeps the removed rows');
+  const isShort = async () => (await readsOf(claim)) < 10;
+  await until(isShort, { what: 'a claim that reads little', timeoutMs: 30_000 });
+  await dump.query('rollback');
 });
