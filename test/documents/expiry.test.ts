@@ -123,7 +123,7 @@ test.serial('a batch expires 200 versions, however many a document has', async (
   );
   t.deepEqual(await vault.services.documentExpiry.expire({ dryRun: false }), { expired: 450 });
   const batches = await sql(
-    `select count(*)::int as entries from audit_entries where action = 'document.expired'
+    `select count(*)::int as entries from audit_log where action = 'document.expired'
      group by xmin::text order by entries`,
   );
   t.deepEqual(batches, [{ entries: 50 }, { entries: 200 }, { entries: 200 }]);

@@ -187,7 +187,7 @@ async function countKeys(tx: Tx): Promise<number> {
   return rows[0]?.keys ?? 0;
 }
 
-test('while an old snapshot is open, a claim reads none of the rows that were removed', async (t) => {
+test('under an old snapshot, a claim reads none of the rows that were removed', async (t) => {
   const { vault, sql, db } = t.context;
   const claim = createTurns();
   const readsOf = (take: typeof claim) =>

@@ -53,6 +53,6 @@ async function readTables(tx: Tx): Promise<readonly Table[]> {
       array(select i.relname::text from pg_index join pg_class i on i.oid = indexrelid
         where indrelid = c.oid) as indexes
     from pg_class c
-    where c.relnamespace = 'public'::regnamespace and c.relkind in ('r', 'p')`.execute(tx);
+    where c.relnamespace = 'public'::regnamespace and c.relkind in ('r', 'p', 'v')`.execute(tx);
   return rows;
 }
