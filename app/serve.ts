@@ -1,11 +1,11 @@
 import { terminationLogOf, writeTerminationLog } from '../signer/log/termination-log.ts';
 import { ConfigError } from '../signer/protocol/process/config-error.ts';
 import { exitCodes } from '../signer/protocol/process/exit-codes.ts';
+import { ListenError, type AddressVariables } from '../signer/protocol/process/listen-error.ts';
 import { createApp, type AppParts } from './app.ts';
 import { loadConfig, type Config } from './config/config.ts';
 import { listWeaknesses } from './config/weaknesses.ts';
 import { createProxyTrust } from './http/requests/client-address.ts';
-import { ListenError, type AddressVariables } from './http/server/listen-error.ts';
 import { listen } from './http/server/server.ts';
 import { StartRefused } from './errors/start-refused.ts';
 import { startServices } from './wiring/services.ts';
