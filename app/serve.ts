@@ -1,3 +1,5 @@
+import { collectDefaultMetrics, Registry } from 'prom-client';
+import { listenForScrapes } from '../signer/protocol/metrics/metrics-listener.ts';
 import { terminationLogOf, writeTerminationLog } from '../signer/log/termination-log.ts';
 import { ConfigError } from '../signer/protocol/process/config-error.ts';
 import { exitCodes } from '../signer/protocol/process/exit-codes.ts';
@@ -16,7 +18,9 @@ import { createLog, type Log } from './telemetry/log.ts';
  * refuses this start.
  */
 async function main(config: Config, log: Log): Promise<void> {
-  const services = await startServices(config, log);
+  const registry = new Registry();
+  collectDefaultMetrics({ register: registry });
+  const services = await startServices(config, log, registry);
   remark(config, log);
   const stopSignal = nextStopSignal();
   const { http } = config;
@@ -27,6 +31,7 @@ async function main(config: Config, log: Log): Promise<void> {
   );
   log.info({ host: http.host, port: server.port }, 'listening');
   const internal = await listenInternally(parts);
+  await serveMetrics(config, registry, log);
 
   const end = await Promise.race([stopSignal, services.refused]);
   if (typeof end === 'string') log.info({ signal: end }, 'draining');
@@ -56,6 +61,16 @@ async function listenInternally(parts: AppParts) {
   );
   log.info({ host, port: server.port }, 'listening for internal requests');
   return server;
+}
+
+/** Serves `/metrics` until the process ends, if it has a port. */
+async function serveMetrics({ metrics }: Config, registry: Registry, log: Log): Promise<void> {
+  const { host, port } = metrics;
+  if (port === undefined) return;
+  const listener = await listenForScrapes({ host, port, registry, hasLiveness: false }).catch(
+    explainListening({ host: 'METRICS_HOST', port: 'METRICS_PORT' }),
+  );
+  log.info({ host, port: listener.port }, 'listening for scrapes');
 }
 
 /** Returns a handler that throws a ListenError for the system's error. */

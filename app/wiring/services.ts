@@ -1,3 +1,4 @@
+import type { Registry } from 'prom-client';
 import { systemClock } from '../async/clock.ts';
 import { createBusyRest } from '../async/busy-rest.ts';
 import { createHeavyWork } from '../async/heavy-work.ts';
@@ -12,12 +13,15 @@ import { createOutbox, messageRow } from '../outbox/outbox.ts';
 import { decryptMail } from '../outbox/stored-mail.ts';
 import { startOutboxWorker, type OutboxHandlers } from '../outbox/worker.ts';
 import { about } from '../telemetry/about.ts';
+import { createMetrics } from '../telemetry/metrics/metrics.ts';
+import { startReadings } from '../telemetry/metrics/readings.ts';
 import { startAccess } from './access.ts';
 import { startAudit } from './audit.ts';
 import { openBackends } from './backends.ts';
 import { startEncryption } from './encryption.ts';
 import { openMarks } from './marks.ts';
 import { startJobs } from './jobs.ts';
+import { listRoutes } from './routes.ts';
 import { createOperation } from './operation.ts';
 import { createVault } from './vault.ts';
 import { startChangeFeeds } from '../sync/feed/feeds.ts';
@@ -32,9 +36,10 @@ export type Services = Awaited<ReturnType<typeof startServices>>;
  * are retried, and the readiness check reports them. Throws StartRefused if the database would not
  * isolate users, or if the backends do not belong together, as after a restore of only one of them.
  */
-export async function startServices(config: Config, log: Log) {
+export async function startServices(config: Config, log: Log, registry: Registry) {
   const clock = systemClock;
-  const backends = await openBackends(config, clock, log);
+  const metrics = createMetrics({ registry, routes: listRoutes().map(({ path }) => path) });
+  const backends = await openBackends(config, metrics, clock, log);
   const { db, store, mailer } = backends;
   const promised = createWakeSignal();
   const outbox = createOutbox({ onCommitted: promised.wake });
@@ -44,7 +49,7 @@ export async function startServices(config: Config, log: Log) {
   const sharedAddress = createSharedAddressWatch({ log, clock });
   const plans = createPlans({ ...config.plans, log });
   const { issuer } = config.auth;
-  const basis = { ...backends, issuer, admission, plans, sharedAddress, clock, log };
+  const basis = { ...backends, issuer, admission, plans, sharedAddress, metrics, clock, log };
   const { stop: stopAudit, ...records } = startAudit(config.audit, basis);
   const markWriter = startMarkWriter({ ...marks, ...basis, ...records });
   const { stop: stopEncryption, ...encryption } = startEncryption(config.keys, {
@@ -81,6 +86,12 @@ export async function startServices(config: Config, log: Log) {
     ? startOutboxWorker({ db, log, signal: promised, handlers })
     : undefined;
 
+  metrics.streams.readOpen({ sync: changeFeeds.count, jobs: jobs.jobStreams.count });
+  const isScraped = config.metrics.port !== undefined;
+  const readings = isScraped
+    ? startReadings({ metrics: metrics.readings, db, clock, log })
+    : undefined;
+
   return {
     ...records,
     ...encryption,
@@ -100,6 +111,7 @@ export async function startServices(config: Config, log: Log) {
     heavyWork,
     issuer: config.auth.issuer,
     jsonBodies,
+    metrics,
     restAfter,
     schemaVersions: config.sync.schemaVersions,
     sharedAddress,
@@ -119,6 +131,7 @@ export async function startServices(config: Config, log: Log) {
         changeFeeds.stop(),
         stopJobs(),
         outboxWorker?.stop(),
+        readings?.stop(),
         admission.stop(),
       ]);
       await markWriter.stop();

@@ -1,5 +1,7 @@
+import { Registry } from 'prom-client';
 import type { Activity } from '../ipc/messages.ts';
-import type { Meter } from '../protocol/metrics/meter.ts';
+import type { MetricDescription } from '../protocol/metrics/description.ts';
+import { createMeter, type Meter } from '../protocol/metrics/meter.ts';
 import { EntryFault, SigningPurpose, TokenState } from '../protocol/protocol.ts';
 import { operations, returnValues } from './pkcs11-names.ts';
 
@@ -62,6 +64,13 @@ export function createMetrics({ meter, sessionsMax, readState }: MetricsOptions)
       labels: { purpose: { values: SigningPurpose.options } },
     }),
   };
+}
+
+/** Describes every metric, for docs/metrics.md. */
+export function listMetrics(): readonly MetricDescription[] {
+  const meter = createMeter(new Registry());
+  createMetrics({ meter, sessionsMax: 1, readState: () => 'stopped' });
+  return meter.descriptions;
 }
 
 /**

@@ -3,6 +3,7 @@ import { cp, mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import type { ExecutionContext } from 'ava';
+import { Registry } from 'prom-client';
 import { loadConfig } from '../../app/config/config.ts';
 import { openDatabase } from '../../app/db/database.ts';
 import { createDatabase, databaseUrls, dropDatabase } from '../../app/dev/postgres/database.ts';
@@ -122,7 +123,7 @@ async function startOn(environment: Record<string, string>, sql: Sql): Promise<R
   const config = loadConfig(environment);
   const logLines: string[] = [];
   const log = createLog('info', { write: (line) => void logLines.push(line) });
-  const services = await startServices(config, log);
+  const services = await startServices(config, log, new Registry());
   const db = await openDatabase(config.database);
   const owner = { userId: randomUUID(), tenantId: 'default' };
   const append = async (count: number) => {

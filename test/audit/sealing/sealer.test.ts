@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import test from 'ava';
+import { Registry } from 'prom-client';
 import { until } from '../../../app/dev/processes/until.ts';
 import { startServices } from '../../../app/wiring/services.ts';
 import { createLog } from '../../../app/telemetry/log.ts';
@@ -37,7 +38,7 @@ async function watchSeals(vault: TestVault): Promise<() => Promise<Record<string
 test('concurrent sealers seal every entry exactly once', async (t) => {
   const vault = await startVault();
   t.teardown(() => vault.stop());
-  const other = await startServices(vault.config, createLog('silent'));
+  const other = await startServices(vault.config, createLog('silent'), new Registry());
   t.teardown(() => other.stop());
   const open = await openTrail(vault);
   t.teardown(() => open.close());

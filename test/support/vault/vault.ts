@@ -2,6 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
+import { Registry } from 'prom-client';
 import { createApp } from '../../../app/app.ts';
 import { loadConfig, type Config } from '../../../app/config/config.ts';
 import {
@@ -76,7 +77,7 @@ export async function startVault(settings: NodeJS.ProcessEnv = {}): Promise<Test
   });
   const logLines: string[] = [];
   const log = createLog(config.logLevel, { write: (line) => void logLines.push(line) });
-  const services = await startServices(config, log);
+  const services = await startServices(config, log, new Registry());
   const trust = createProxyTrust(config.http.trustedProxies);
   const app = createApp({ config, services, trust, log }, 'public');
   const server = await listen(app, { ...config.http, ...trust }, log);
