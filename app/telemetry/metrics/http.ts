@@ -31,7 +31,7 @@ export function createHttpMetrics(meter: Meter, routes: readonly string[]): Requ
     labels: {
       http_request_method: { values: methods },
       http_route: {
-        values: routes,
+        values: [...new Set(routes)],
         description: 'the template of the path, as in `openapi.json`; absent if there is no route',
       },
       http_response_status_code: {

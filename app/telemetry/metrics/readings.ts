@@ -57,33 +57,40 @@ interface ReadingsOptions {
  * Starts to read what the database knows every 15 seconds, in one transaction, until stopped. A
  * scrape costs no query, and every replica tells the same.
  */
-export function startReadings({ metrics, db, clock, log }: ReadingsOptions) {
-  const { log: auditLog, keys, outbox, jobs, readAt, failures } = metrics;
-  let succeededAt = performance.now();
-  let isFailing = false;
+export function startReadings(options: ReadingsOptions) {
+  const reading = repeat(readEveryMs, createReading(options));
+  reading.now();
+  return { stop: (): Promise<void> => reading.stop() };
+}
 
-  async function read(): Promise<void> {
-    const values = await db.asService(readAll);
-    auditLog.set(values.log);
-    keys.set(values.keys);
-    outbox.set(values.outbox);
-    jobs.set(values.jobs);
-    readAt.set({}, clock().getTime() / 1_000);
-    succeededAt = performance.now();
-    isFailing = false;
-  }
+/** Creates the function that reads what the database knows. It never rejects. */
+export function createReading({ metrics, db, clock, log }: ReadingsOptions) {
+  const { log: auditLog, keys, outbox, jobs, readAt, failures } = metrics;
+  let succeededAt = clock();
+  let isFailing = false;
 
   function noteFailure(error: unknown): void {
     failures.add({});
     if (!isFailing) log.warn({ err: error }, 'metrics could not be read from the database');
     isFailing = true;
-    if (performance.now() - succeededAt < keptMs) return;
+    if (clock().getTime() - succeededAt.getTime() < keptMs) return;
     for (const subject of [auditLog, keys, outbox, jobs]) subject.clear();
   }
 
-  const reading = repeat(readEveryMs, read, noteFailure);
-  reading.now();
-  return { stop: (): Promise<void> => reading.stop() };
+  return async function read(): Promise<void> {
+    try {
+      const values = await db.asService(readAll);
+      auditLog.set(values.log);
+      keys.set(values.keys);
+      outbox.set(values.outbox);
+      jobs.set(values.jobs);
+      succeededAt = clock();
+      readAt.set({}, succeededAt.getTime() / 1_000);
+      isFailing = false;
+    } catch (error) {
+      noteFailure(error);
+    }
+  };
 }
 
 async function readAll(tx: Tx) {
