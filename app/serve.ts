@@ -10,8 +10,10 @@ import { listWeaknesses } from './config/weaknesses.ts';
 import { createProxyTrust } from './http/requests/client-address.ts';
 import { listen } from './http/server/server.ts';
 import { StartRefused } from './errors/start-refused.ts';
+import { listTemplates } from './wiring/routes.ts';
 import { startServices } from './wiring/services.ts';
 import { createLog, type Log } from './telemetry/log.ts';
+import { createMetrics } from './telemetry/metrics/metrics.ts';
 
 /**
  * Starts the services and listens. Drains and stops after a stop signal, or when a late check
@@ -20,7 +22,8 @@ import { createLog, type Log } from './telemetry/log.ts';
 async function main(config: Config, log: Log): Promise<void> {
   const registry = new Registry();
   collectDefaultMetrics({ register: registry });
-  const services = await startServices(config, log, registry);
+  const metrics = createMetrics({ registry, routes: listTemplates() });
+  const services = await startServices(config, log, metrics);
   remark(config, log);
   const stopSignal = nextStopSignal();
   const { http } = config;

@@ -42,15 +42,12 @@ function renderSection({ title, own, read }: MetricsSection): string {
 }
 
 function renderTable(metrics: readonly MetricDescription[]): string {
-  const rows = metrics.map((metric) =>
-    row([
-      `\`${metric.name}\``,
-      metric.type,
-      labelsOf(metric),
-      `${metric.help}.${bucketsOf(metric)}`,
-    ]),
-  );
-  return `${row(['Metric', 'Type', 'Labels', 'Meaning'])}${row(['---', '---', '---', '---'])}${rows.join('')}`;
+  const head = [row(['Metric', 'Type', 'Labels', 'Meaning']), row(['---', '---', '---', '---'])];
+  const rows = metrics.map((metric) => {
+    const meaning = `${metric.help}.${bucketsOf(metric)}`;
+    return row([`\`${metric.name}\``, metric.type, labelsOf(metric), meaning]);
+  });
+  return [...head, ...rows].join('');
 }
 
 function labelsOf({ labels }: MetricDescription): string {

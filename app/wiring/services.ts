@@ -1,4 +1,3 @@
-import type { Registry } from 'prom-client';
 import { systemClock } from '../async/clock.ts';
 import { createBusyRest } from '../async/busy-rest.ts';
 import { createHeavyWork } from '../async/heavy-work.ts';
@@ -13,7 +12,7 @@ import { createOutbox, messageRow } from '../outbox/outbox.ts';
 import { decryptMail } from '../outbox/stored-mail.ts';
 import { startOutboxWorker, type OutboxHandlers } from '../outbox/worker.ts';
 import { about } from '../telemetry/about.ts';
-import { createMetrics } from '../telemetry/metrics/metrics.ts';
+import type { Metrics } from '../telemetry/metrics/metrics.ts';
 import { startReadings } from '../telemetry/metrics/readings.ts';
 import { startAccess } from './access.ts';
 import { startAudit } from './audit.ts';
@@ -21,7 +20,6 @@ import { openBackends } from './backends.ts';
 import { startEncryption } from './encryption.ts';
 import { openMarks } from './marks.ts';
 import { startJobs } from './jobs.ts';
-import { listRoutes } from './routes.ts';
 import { createOperation } from './operation.ts';
 import { createVault } from './vault.ts';
 import { startChangeFeeds } from '../sync/feed/feeds.ts';
@@ -36,9 +34,8 @@ export type Services = Awaited<ReturnType<typeof startServices>>;
  * are retried, and the readiness check reports them. Throws StartRefused if the database would not
  * isolate users, or if the backends do not belong together, as after a restore of only one of them.
  */
-export async function startServices(config: Config, log: Log, registry: Registry) {
+export async function startServices(config: Config, log: Log, metrics: Metrics) {
   const clock = systemClock;
-  const metrics = createMetrics({ registry, routes: listRoutes().map(({ path }) => path) });
   const backends = await openBackends(config, metrics, clock, log);
   const { db, store, mailer } = backends;
   const promised = createWakeSignal();

@@ -122,8 +122,8 @@ export const serverVariables = {
     unit: 'port',
     whenUnset: 'not served',
     description:
-      'The TCP port of `/metrics` ([metrics.md](metrics.md)) and of `/live`, which answers for as ' +
-      'long as the process does, whatever the HSM does. With 0 the system picks a free port.',
+      'The TCP port of `/metrics` ([metrics.md](metrics.md)) and of `/live`, which answers for ' +
+      'as long as the process does, whatever the HSM does. With 0 the system picks a free port.',
   }),
   SIGNER_TOKENS_PER_USER: variable(z.coerce.number().int().min(1).max(1_000_000).default(20), {
     unit: 'tokens a second',

@@ -4,8 +4,8 @@ import { ownedByService } from '../columns/policies.ts';
 import { refuses } from '../columns/triggers.ts';
 
 /**
- * States of a signing key. Only an ACTIVE key signs; at most one key per purpose is ACTIVE. Somebody
- * else may have a COMPROMISED key.
+ * States of a signing key. Only an ACTIVE key signs; at most one key per purpose is ACTIVE.
+ * Somebody else may have a COMPROMISED key.
  */
 export const keyStates = ['CREATED', 'ACTIVE', 'RETIRED', 'COMPROMISED'] as const;
 export type KeyState = (typeof keyStates)[number];

@@ -6,7 +6,7 @@ import type { KeyAges } from '../../signing-keys/rows/key-ages.ts';
 /** The facts about the keys that the database knows. */
 interface KeyReading {
   readonly signing: KeyAges;
-  /** Seconds since the newest generation of the key of encryption came into use, if there is one. */
+  /** Seconds since the newest key of encryption came into use; undefined if there is none. */
   readonly encryptionAgeSeconds: number | undefined;
 }
 

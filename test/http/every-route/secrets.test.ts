@@ -27,7 +27,7 @@ interface Traces {
   readonly secrets: Map<string, string>;
 }
 
-test('no secret is in a log line, a metric, an error body or a header, whatever fails', async (t) => {
+test('no secret is in a log line, metric, error body or header, whatever fails', async (t) => {
   const signer = await startOwnSigner();
   t.teardown(() => signer[Symbol.asyncDispose]());
   const database = await startProxiedDatabase();

@@ -46,5 +46,6 @@ export function valueOf(
 
 /** Names a series by its name and labels. */
 export function keyOf({ name, labels }: Series): string {
-  return `${name} ${JSON.stringify(Object.entries(labels).sort())}`;
+  const inOrder = Object.entries(labels).toSorted(([a], [b]) => (a < b ? -1 : 1));
+  return `${name} ${JSON.stringify(inOrder)}`;
 }

@@ -2,7 +2,6 @@ import { randomUUID } from 'node:crypto';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
-import { Registry } from 'prom-client';
 import { createApp } from '../../../app/app.ts';
 import { loadConfig, type Config } from '../../../app/config/config.ts';
 import {
@@ -18,6 +17,7 @@ import { listen } from '../../../app/http/server/server.ts';
 import type { TokenSubject } from '../../../app/tokens/access-token.ts';
 import { startServices, type Services } from '../../../app/wiring/services.ts';
 import { createLog } from '../../../app/telemetry/log.ts';
+import { newMetrics } from '../metrics/new-metrics.ts';
 import { withoutLimits } from './without-limits.ts';
 import { testStack, testIssuer } from './stack.ts';
 
@@ -77,7 +77,7 @@ export async function startVault(settings: NodeJS.ProcessEnv = {}): Promise<Test
   });
   const logLines: string[] = [];
   const log = createLog(config.logLevel, { write: (line) => void logLines.push(line) });
-  const services = await startServices(config, log, new Registry());
+  const services = await startServices(config, log, newMetrics());
   const trust = createProxyTrust(config.http.trustedProxies);
   const app = createApp({ config, services, trust, log }, 'public');
   const server = await listen(app, { ...config.http, ...trust }, log);

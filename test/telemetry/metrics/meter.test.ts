@@ -1,5 +1,5 @@
 import test from 'ava';
-import fc from 'fast-check';
+import { array, assert, asyncProperty, string } from 'fast-check';
 import { Registry } from 'prom-client';
 import { createMeter } from '../../../signer/protocol/metrics/meter.ts';
 import { parseScrape, scrape, valueOf } from '../../support/metrics/scrape.ts';
@@ -7,8 +7,8 @@ import { parseScrape, scrape, valueOf } from '../../support/metrics/scrape.ts';
 const colours: readonly string[] = ['red', 'green'];
 
 test('a value outside of the set of a label counts as _OTHER, whatever it is', async (t) => {
-  await fc.assert(
-    fc.asyncProperty(fc.array(fc.string(), { minLength: 1 }), async (values) => {
+  await assert(
+    asyncProperty(array(string(), { minLength: 1 }), async (values) => {
       const registry = new Registry();
       const meter = createMeter(registry);
       const labels = { colour: { values: colours } };

@@ -3,11 +3,11 @@ import test from 'ava';
 import { Registry } from 'prom-client';
 import { describeAllMetrics } from '../../../app/cli/commands/pages/metrics.ts';
 import { projectFile } from '../../../app/dev/files/project.ts';
-import { createMetrics } from '../../../app/telemetry/metrics/metrics.ts';
 import {
   createMetrics as createSignerMetrics,
   listMetrics,
 } from '../../../signer/metrics/metrics.ts';
+import { newMetrics } from '../../support/metrics/new-metrics.ts';
 import { createMeter } from '../../../signer/protocol/metrics/meter.ts';
 
 test('docs/metrics.md matches the code: npm run openapi updates it', async (t) => {
@@ -16,8 +16,7 @@ test('docs/metrics.md matches the code: npm run openapi updates it', async (t) =
 });
 
 test('every metric of the app is on the page', (t) => {
-  const registry = new Registry();
-  const { descriptions } = createMetrics({ registry, routes: [] });
+  const { registry, descriptions } = newMetrics();
   const described = [...descriptions.own, ...descriptions.read].map(({ name }) => name);
   t.deepEqual(described.sort(), namesIn(registry));
 });

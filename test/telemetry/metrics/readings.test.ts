@@ -1,15 +1,15 @@
 import { randomUUID } from 'node:crypto';
 import test, { type ExecutionContext } from 'ava';
-import { Registry } from 'prom-client';
+import type { Registry } from 'prom-client';
 import { until } from '../../../app/dev/processes/until.ts';
 import { openDatabase } from '../../../app/db/database.ts';
 import { createLog } from '../../../app/telemetry/log.ts';
-import { createMetrics } from '../../../app/telemetry/metrics/metrics.ts';
 import { createReading } from '../../../app/telemetry/metrics/readings.ts';
 import { startServices } from '../../../app/wiring/services.ts';
 import { createOwnSigner } from '../../support/audit/killable-signer.ts';
 import { certify, storeDocument } from '../../support/documents/documents.ts';
 import { createPerson } from '../../support/documents/people.ts';
+import { newMetrics } from '../../support/metrics/new-metrics.ts';
 import { keyOf, scrape, valueOf, type Series } from '../../support/metrics/scrape.ts';
 import { startProxiedDatabase } from '../../support/network/proxied-database.ts';
 import { createSql } from '../../support/vault/sql.ts';
@@ -24,8 +24,7 @@ async function openReading(
 ) {
   const db = await openDatabase({ url, serviceUrl, poolSize: 1 });
   t.teardown(() => db.close());
-  const registry = new Registry();
-  const { readings: metrics, descriptions } = createMetrics({ registry, routes: [] });
+  const { registry, readings: metrics, descriptions } = newMetrics();
   const logLines: string[] = [];
   const log = createLog('info', { write: (line) => void logLines.push(line) });
   let now = new Date();
@@ -156,12 +155,12 @@ test('every replica that is scraped tells the same', async (t) => {
   const { api } = await createPerson(vault);
   const { id } = await storeDocument(t, api);
   t.is((await certify(api, id)).status, 200);
-  const replicas = [new Registry(), new Registry()];
-  for (const registry of replicas) {
-    const services = await startServices(vault.config, createLog('silent'), registry);
+  const replicas = [newMetrics(), newMetrics()];
+  for (const metrics of replicas) {
+    const services = await startServices(vault.config, createLog('silent'), metrics);
     t.teardown(() => services.stop());
   }
-  const [one, other] = await Promise.all(replicas.map(readingsOf));
+  const [one, other] = await Promise.all(replicas.map(({ registry }) => readingsOf(registry)));
   t.true(Number(one?.size) > 10);
   t.deepEqual(one, other);
 });

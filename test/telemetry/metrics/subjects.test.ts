@@ -40,7 +40,7 @@ async function untilValue(
   );
 }
 
-test('attempts to get in are counted by step and result, and the limits that refuse them', async (t) => {
+test('attempts to get in are counted by result, and so are refusals of limits', async (t) => {
   const vault = await start(t, { LIMITS_REGISTER_ADDRESS: '1/1h' });
   const account = await createAccount(vault);
   const { refreshToken } = await openSession(vault, account);

@@ -3,7 +3,7 @@ import { z } from 'zod';
 import { MetricDescription } from '../../../../signer/protocol/metrics/description.ts';
 import { describeMetrics } from '../../../telemetry/metrics-page.ts';
 import { createMetrics } from '../../../telemetry/metrics/metrics.ts';
-import { listRoutes } from '../../../wiring/routes.ts';
+import { listTemplates } from '../../../wiring/routes.ts';
 import { parseOptions, type Command } from '../../command.ts';
 import { readJsonOption } from './json-option.ts';
 
@@ -23,8 +23,8 @@ Prints every metric of the app as Markdown.
 
 /** Returns docs/metrics.md, with the metrics that the signer prints. Throws ZodError for others. */
 export function describeAllMetrics(ofSigner: unknown): string {
-  const routes = listRoutes().map(({ path }) => path);
-  const { descriptions } = createMetrics({ registry: new Registry(), routes });
+  const options = { registry: new Registry(), routes: listTemplates() };
+  const { descriptions } = createMetrics(options);
   const signer = z.array(MetricDescription).parse(ofSigner);
   return describeMetrics([
     { title: 'App', ...descriptions },
