@@ -54,9 +54,11 @@ export async function startServices(config: Config, log: Log, metrics: Metrics) 
     ...records,
   });
   const { cipher } = encryption;
-  const identityProvider = openKeycloak(config.mfa.keycloak, basis);
+  const keycloak = openKeycloak(config.mfa.keycloak, basis);
+  const identityProvider = keycloak === undefined ? undefined : metrics.timeProvider(keycloak);
   const common = { ...basis, ...records, ...encryption, outbox, identityProvider };
   const { stop: stopAccess, ...access } = startAccess(config, common);
+  const { countResults } = metrics.access;
   const { forgetMfaUser, ...mfa } = createMfaServices({
     ...common,
     ...access,
@@ -94,7 +96,7 @@ export async function startServices(config: Config, log: Log, metrics: Metrics) 
     ...encryption,
     ...access,
     ...vault,
-    mfa: mfa.mfa,
+    mfa: { ...mfa.mfa, confirm: countResults('one-time-code', mfa.mfa.confirm) },
     ...operation,
     ...jobs,
     about,

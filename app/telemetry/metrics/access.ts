@@ -4,14 +4,14 @@ import { AppError } from '../../errors/app-error.ts';
 import { errorCodes, type ErrorCode } from '../../errors/error-codes.ts';
 import { limitNames, type LimitName } from '../../limits/rate-limits.ts';
 
-const steps = ['challenge', 'login', 'reauthentication', 'refresh'] as const;
-export type AccessStep = (typeof steps)[number];
+const steps = ['challenge', 'login', 'reauthentication', 'refresh', 'one-time-code'] as const;
+type AccessStep = (typeof steps)[number];
 
 /** Creates the metrics of who tries to get in, and of the limits on that. */
 export function createAccessMetrics(meter: Meter) {
   const attempts = meter.counter({
     name: 'probatio_auth_attempts_total',
-    help: 'Attempts to get or renew tokens',
+    help: 'Attempts to prove who one is, or to renew tokens',
     labels: {
       step: { values: steps },
       result: {

@@ -3,10 +3,10 @@ import { createMeter, type Meter } from '../../../signer/protocol/metrics/meter.
 import { about } from '../about.ts';
 import { createAccessMetrics } from './access.ts';
 import { createAuditMetrics } from './audit.ts';
+import { createProviderMetrics, createSignerMetrics } from './calls.ts';
 import { createDatabaseMetrics } from './database.ts';
 import { createHttpMetrics } from './http.ts';
 import { createReadingMetrics } from './readings.ts';
-import { createSignerMetrics } from './signer.ts';
 import { createStreamMetrics } from './streams.ts';
 import { createTransferMetrics } from './transfers.ts';
 
@@ -32,6 +32,7 @@ export function createMetrics({ registry, routes }: MetricsOptions) {
     audit: createAuditMetrics(own),
     database: createDatabaseMetrics(own),
     signerCalled: createSignerMetrics(own),
+    timeProvider: createProviderMetrics(own),
     readings: createReadingMetrics({ own, read }),
     /** The metrics of what this process does, and those that are read from the database. */
     descriptions: { own: own.descriptions, read: read.descriptions },

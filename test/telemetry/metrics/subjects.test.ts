@@ -13,6 +13,7 @@ import { certify, storeDocument } from '../../support/documents/documents.ts';
 import { bytesOf } from '../../support/documents/files.ts';
 import { createPerson } from '../../support/documents/people.ts';
 import { postJson } from '../../support/http/send.ts';
+import { createMfaUser, wrongCode } from '../../support/mfa/mfa-user.ts';
 import { scrape, valueOf, type Series } from '../../support/metrics/scrape.ts';
 import { createDevice } from '../../support/sync/devices.ts';
 import { startReadyVault, type TestVault } from '../../support/vault/vault.ts';
@@ -139,4 +140,18 @@ test('sealing is timed, and is paused while the signer is away', async (t) => {
   t.true(Number(away) >= 1);
   await signer.start();
   await untilValue(vault, ['probatio_sealing_paused', {}, 0]);
+});
+
+test('calls of the identity provider are timed by operation, and codes counted', async (t) => {
+  const vault = await start(t);
+  const user = await createMfaUser(vault);
+  const secret = await user.begin();
+  t.is((await user.verify(wrongCode(secret))).status, 400);
+  const series = await scrapeOf(vault);
+  const calls = 'probatio_identity_provider_call_duration_seconds_count';
+  const found = series.filter(({ name, labels }) => name === calls && labels['result'] === 'ok');
+  t.true(found.length > 0);
+  t.true(found.every(({ labels }) => labels['operation'] !== '_OTHER'));
+  const wrong = { step: 'one-time-code', result: 'invalid_code' };
+  t.is(valueOf(series, 'probatio_auth_attempts_total', wrong), 1);
 });
