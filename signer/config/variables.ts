@@ -115,8 +115,8 @@ export const serverVariables = {
   SIGNER_METRICS_HOST: variable(z.string().min(1).default('127.0.0.1'), {
     form: 'IP address or host name',
     description:
-      'The address on which `/metrics` and `/live` are served. Nobody needs a key: let only your ' +
-      'monitoring, and the probes of Kubernetes, reach it.',
+      'The address on which `/metrics` and `/live` are served; `0.0.0.0` in a pod. Nobody needs ' +
+      'a key: let only your monitoring, and the probes of Kubernetes, reach it.',
   }),
   SIGNER_METRICS_PORT: variable(z.coerce.number().int().min(0).max(65_535).optional(), {
     unit: 'port',
