@@ -59,11 +59,12 @@ export function createApp({ config, services, trust, log }: AppParts, listener: 
     countWrite: ({ userId }) => services.limits.consume('write-user', userId),
     countInternalUse: services.countInternalUse,
     sharedAddress: services.sharedAddress,
+    countSentBytes: services.metrics.transfers.sent,
     heavyWork: services.heavyWork,
     jsonBodies: services.jsonBodies,
   });
   const app = new Koa();
-  app.use(requestContext(trust, log));
+  app.use(requestContext(trust, log, services.metrics.http));
   app.use(securityHeaders(trust));
   if (config.http.corsOrigins.length > 0) app.use(cors(config.http.corsOrigins));
   app.use(errorBoundary(log, toAppError));

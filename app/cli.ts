@@ -21,6 +21,7 @@ const usage = `usage: probatio <command> [options]
   access           print the access rights of every route as Markdown
   audit-actions    print every audit action as Markdown
   configuration    print every environment variable as Markdown
+  metrics          print every metric as Markdown
   limits           print what one user, address and process may use as Markdown
   help <command>   print the help of a command, as <command> --help does
 `;
@@ -49,6 +50,7 @@ const commands: ReadonlyMap<string, () => Promise<Command>> = new Map([
     'configuration',
     async () => (await import('./cli/commands/pages/configuration.ts')).configuration,
   ],
+  ['metrics', async () => (await import('./cli/commands/pages/metrics.ts')).metrics],
   ['limits', async () => (await import('./cli/commands/pages/limits.ts')).limits],
   ['requests', async () => (await import('./cli/commands/pages/requests.ts')).requests],
   ['openapi', async () => (await import('./cli/commands/pages/openapi.ts')).openapi],

@@ -1,22 +1,29 @@
+import { collectDefaultMetrics, Registry } from 'prom-client';
+import { listenForScrapes } from '../signer/protocol/metrics/metrics-listener.ts';
 import { terminationLogOf, writeTerminationLog } from '../signer/log/termination-log.ts';
 import { ConfigError } from '../signer/protocol/process/config-error.ts';
 import { exitCodes } from '../signer/protocol/process/exit-codes.ts';
+import { ListenError, type AddressVariables } from '../signer/protocol/process/listen-error.ts';
 import { createApp, type AppParts } from './app.ts';
 import { loadConfig, type Config } from './config/config.ts';
 import { listWeaknesses } from './config/weaknesses.ts';
 import { createProxyTrust } from './http/requests/client-address.ts';
-import { ListenError, type AddressVariables } from './http/server/listen-error.ts';
 import { listen } from './http/server/server.ts';
 import { StartRefused } from './errors/start-refused.ts';
+import { listTemplates } from './wiring/routes.ts';
 import { startServices } from './wiring/services.ts';
 import { createLog, type Log } from './telemetry/log.ts';
+import { createMetrics } from './telemetry/metrics/metrics.ts';
 
 /**
  * Starts the services and listens. Drains and stops after a stop signal, or when a late check
  * refuses this start.
  */
 async function main(config: Config, log: Log): Promise<void> {
-  const services = await startServices(config, log);
+  const registry = new Registry();
+  collectDefaultMetrics({ register: registry });
+  const metrics = createMetrics({ registry, routes: listTemplates() });
+  const services = await startServices(config, log, metrics);
   remark(config, log);
   const stopSignal = nextStopSignal();
   const { http } = config;
@@ -27,6 +34,7 @@ async function main(config: Config, log: Log): Promise<void> {
   );
   log.info({ host: http.host, port: server.port }, 'listening');
   const internal = await listenInternally(parts);
+  await serveMetrics(config, registry, log);
 
   const end = await Promise.race([stopSignal, services.refused]);
   if (typeof end === 'string') log.info({ signal: end }, 'draining');
@@ -56,6 +64,16 @@ async function listenInternally(parts: AppParts) {
   );
   log.info({ host, port: server.port }, 'listening for internal requests');
   return server;
+}
+
+/** Serves `/metrics` until the process ends, if it has a port. */
+async function serveMetrics({ metrics }: Config, registry: Registry, log: Log): Promise<void> {
+  const { host, port } = metrics;
+  if (port === undefined) return;
+  const listener = await listenForScrapes({ host, port, registry, hasLiveness: false }).catch(
+    explainListening({ host: 'METRICS_HOST', port: 'METRICS_PORT' }),
+  );
+  log.info({ host, port: listener.port }, 'listening for scrapes');
 }
 
 /** Returns a handler that throws a ListenError for the system's error. */

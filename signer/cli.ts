@@ -2,6 +2,7 @@ import { hash } from 'node:crypto';
 import { z } from 'zod';
 import { loadToolConfig } from './config/config.ts';
 import { describeVariables } from './config/variables.ts';
+import { listMetrics } from './metrics/metrics.ts';
 import { createNextEncryptionKey, createNextKey } from './pkcs11/keys/key-creation.ts';
 import { formatKeyLabel } from './pkcs11/keys/key-label.ts';
 import { findSigningKeys, type SigningKey } from './pkcs11/keys/keyring.ts';
@@ -24,6 +25,7 @@ const usageText = `usage: node signer/cli.ts <command>
   export-public <key>          print the public key with this id or label as PEM
   self-test                    log in and try every key of the token; exit 1 if a check fails
   configuration                print the JSON Schema of the environment variables
+  metrics                      print the descriptions of the metrics as JSON
 `;
 
 const helpFlags: ReadonlySet<string> = new Set(['--help', '-h']);
@@ -101,6 +103,11 @@ const commands: Record<string, (args: readonly string[]) => Promise<Output>> = {
   async configuration(args) {
     takeNone(args);
     return { lines: [JSON.stringify(describeVariables(), undefined, 2)] };
+  },
+
+  async metrics(args) {
+    takeNone(args);
+    return { lines: [JSON.stringify(listMetrics(), undefined, 2)] };
   },
 };
 

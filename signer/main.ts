@@ -1,3 +1,4 @@
+import { collectDefaultMetrics, Registry } from 'prom-client';
 import { loadSignerConfig, type SignerConfig } from './config/config.ts';
 import { refuseStart } from './config/refused-start.ts';
 import { createDrain } from './server/drain.ts';
@@ -6,8 +7,11 @@ import { createSignerLog } from './log/signer-log.ts';
 import { terminationLogOf, writeTerminationLog } from './log/termination-log.ts';
 import { createKeyDirectory } from './hsm/key-directory.ts';
 import { createMetrics } from './metrics/metrics.ts';
+import { createMeter } from './protocol/metrics/meter.ts';
+import { listenForScrapes } from './protocol/metrics/metrics-listener.ts';
 import { ConfigError } from './protocol/process/config-error.ts';
 import { exitCodes } from './protocol/process/exit-codes.ts';
+import { ListenError } from './protocol/process/listen-error.ts';
 import { createKeyProof } from './requests/key-proof.ts';
 import { createKeyRecordSealer } from './requests/key-records.ts';
 import { createMarkSealer } from './requests/marks.ts';
@@ -28,13 +32,19 @@ const config = readConfig();
 const log = createSignerLog('signer', config.logLevel);
 const { issuers } = config;
 const clock = () => new Date();
-const metrics = createMetrics({ sessionsMax: config.sessions, readState: () => hsm.state });
+const registry = new Registry();
+collectDefaultMetrics({ register: registry });
+const metrics = createMetrics({
+  meter: createMeter(registry),
+  sessionsMax: config.sessions,
+  readState: () => hsm.state,
+});
 const hsm = createHsm({
   // An operation of a session occupies a thread of the pool until the HSM responds.
   environment: { UV_THREADPOOL_SIZE: String(config.sessions + spareThreads), ...process.env },
   operationTimeoutMs: config.operationTimeoutMs,
   observe: metrics.record,
-  ended: () => metrics.processEnds.inc(),
+  ended: () => metrics.processEnds.add({}),
   log,
 });
 const keys = createKeyDirectory({ hsm, clock });
@@ -64,17 +74,32 @@ process.once('SIGTERM', (signal) => void stop(signal));
 process.once('SIGINT', (signal) => void stop(signal));
 
 try {
+  await serveMetrics(config);
   await listenOnSocket(server, config.socketPath);
   remark(config);
   log.info({ socketPath: config.socketPath }, 'listening');
   await hsm.run();
 } catch (error) {
-  log.fatal({ err: error }, 'the signer cannot run');
+  if (error instanceof ListenError) log.fatal({ code: error.code }, error.message);
+  else log.fatal({ err: error }, 'the signer cannot run');
   process.exitCode = endFailed(error);
   server.close();
   server.closeAllConnections();
   await verifier.close();
   process.exit();
+}
+
+/** Serves `/metrics` and `/live` if they have a port. Throws ListenError. */
+async function serveMetrics({ metrics: { host, port } }: SignerConfig): Promise<void> {
+  if (port === undefined) return;
+  const options = { host, port, registry, hasLiveness: true };
+  const variables = { host: 'SIGNER_METRICS_HOST', port: 'SIGNER_METRICS_PORT' };
+  try {
+    const listener = await listenForScrapes(options);
+    log.info({ host, port: listener.port }, 'listening for scrapes');
+  } catch (error) {
+    throw new ListenError(error as NodeJS.ErrnoException, variables);
+  }
 }
 
 async function stop(signal: NodeJS.Signals): Promise<void> {

@@ -8,7 +8,7 @@ import { afterCommit, type Tx } from '../db/database.ts';
 import { takesLock } from '../db/lock-order.ts';
 import type { Schema } from '../db/schema.ts';
 import { AppError } from '../errors/app-error.ts';
-import type { AuditEvent } from './event.ts';
+import type { AuditAction, AuditEvent } from './event.ts';
 import { isRecordedAt } from './recorded-time.ts';
 
 interface TrailOptions {
@@ -17,8 +17,8 @@ interface TrailOptions {
   readonly clock: Clock;
   /** Throws clock_skew while `clock` is known to be wrong. */
   readonly assertClock: () => void;
-  /** Called after a commit with new entries; wakes the sealer. */
-  readonly onCommitted: () => void;
+  /** Called for each new entry after the commit. */
+  readonly onCommitted: (action: AuditAction) => void;
   /** Returns whether too many entries of an owner, or of all owners, wait for their signature. */
   readonly isBacklogFull: (ownerId: string | undefined) => boolean;
 }
@@ -59,7 +59,7 @@ export function createAuditTrail(options: TrailOptions) {
       .returning('created_at')
       .executeTakeFirstOrThrow();
     if (!isRecordedAt(at, createdAt)) throw new AppError('clock_skew', { retryAfterSeconds: 30 });
-    afterCommit(tx, onCommitted);
+    afterCommit(tx, () => onCommitted(event.action));
     return id;
   }
 

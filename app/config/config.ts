@@ -18,6 +18,7 @@ export function loadConfig(env: NodeJS.ProcessEnv) {
         http.internalRoutes ?? (process.environment === 'production' ? 'internal' : 'both'),
     },
     internalKeys: values.internalKeys,
+    metrics: values.metrics,
     database: values.database,
     redis: values.redis,
     storage: toStorageConfig(values.storage),

@@ -13,6 +13,7 @@ import { keySettings } from './settings/keys.ts';
 import { limitSettings } from './settings/limits.ts';
 import { httpSettings, internalKeySettings } from './settings/listeners.ts';
 import { mailSettings } from './settings/mail.ts';
+import { metricsSettings } from './settings/metrics.ts';
 import { mfaSettings } from './settings/auth/mfa.ts';
 import { processSettings } from './settings/process.ts';
 import { isSecret, type SettingGroup, type ValuesOf } from './definition/setting.ts';
@@ -26,6 +27,7 @@ export const settingGroups = {
   process: processSettings,
   http: httpSettings,
   internalKeys: internalKeySettings,
+  metrics: metricsSettings,
   database: databaseSettings,
   redis: redisSettings,
   storage: storageSettings,

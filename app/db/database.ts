@@ -7,12 +7,13 @@ import type { Secret } from '../secrets/secret.ts';
 import { watchLocks } from './lock-order.ts';
 import { createOwnConnection } from './pool/own-connection.ts';
 import { startIdleLimit, type IdleLimit } from './pool/idle-limit.ts';
+import type { ConnectionUse } from './pool/connection-use.ts';
 import { beginWithin, type TransactionLimits } from './pool/limits.ts';
 import { untilBegun, type Begun } from './pool/patience.ts';
-import { responseMarginMs } from './pool/pool-client.ts';
+import { responseMarginMs, type AnsweredStatement } from './pool/pool-client.ts';
 import { createSilence } from './pool/silence.ts';
 import { findQuotaError, formatLimits, type Counts } from './usage/quota.ts';
-import { openLogin, type Login } from './login.ts';
+import { openLogin, type Login, type LoginName } from './login.ts';
 import type { Schema } from './schema.ts';
 import { isUnavailable } from './unavailable.ts';
 
@@ -48,6 +49,11 @@ export interface Database {
   close(): Promise<void>;
 }
 
+/** A database with what is known of its connections. */
+export interface OpenDatabase extends Database {
+  readonly connections: Readonly<Record<LoginName, ConnectionUse>>;
+}
+
 export interface ServiceOptions {
   /**
    * Allows each statement 30 s instead of 7 s: for statements over all rows of a user or of a
@@ -74,6 +80,8 @@ interface DatabaseOptions {
    * closed.
    */
   readonly statementMs?: number;
+  /** Called for each statement of a login once it has its response, or will have none. */
+  readonly onAnswered?: (login: LoginName, statement: AnsweredStatement) => void;
   /** Called, once for each login, if a pooler does not support prepared statements. */
   readonly onUnprepared?: () => void;
   /**
@@ -93,16 +101,20 @@ const waitMs = 7_000;
  * Opens a connection pool for each login. Every call throws database_unavailable while Postgres
  * cannot be reached or does not respond.
  */
-export async function openDatabase(options: DatabaseOptions): Promise<Database> {
+export async function openDatabase(options: DatabaseOptions): Promise<OpenDatabase> {
   const { url, serviceUrl, poolSize, idleMs = 30_000, statementMs = 7_000 } = options;
   const silence = createSilence();
-  const login = { ...options, statementMs, silence };
-  const [app, service] = await Promise.all([openLogin(url, login), openLogin(serviceUrl, login)]);
+  const { onAnswered = () => undefined } = options;
+  const open = (name: LoginName, loginUrl: Secret) => {
+    const tell = (statement: AnsweredStatement) => onAnswered(name, statement);
+    return openLogin(loginUrl, { ...options, statementMs, silence, onAnswered: tell });
+  };
+  const [app, service] = await Promise.all([open('app', url), open('service', serviceUrl)]);
   const usual = within({ statementMs, idleMs });
   const patient = within({ statementMs: lengthyMs, idleMs });
   const patience = { usualMs: statementMs + responseMarginMs, silence };
   const own = createOwnConnection(url);
-  const connections = createFairSlots({
+  const slots = createFairSlots({
     perKey: Math.max(1, Math.floor(poolSize * partOfUser)),
     inAll: poolSize,
     waitingPerKey: waitingPerUser,
@@ -110,16 +122,21 @@ export async function openDatabase(options: DatabaseOptions): Promise<Database> 
     noneFree: 'database_unavailable',
   });
   return {
+    connections: { app: app.connections, service: service.connections },
     asUser: (owner, work, counts) =>
       untilBegun(patience, (begun) =>
-        connections.take(owner.userId, () => {
-          const begin = `${usual.begin}; ${assume(owner, counts)}`;
-          return transaction(app, { ...usual, begin, begun }, work);
-        }),
+        app.connections.during(() =>
+          slots.take(owner.userId, () => {
+            const begin = `${usual.begin}; ${assume(owner, counts)}`;
+            return transaction(app, { ...usual, begin, begun }, work);
+          }),
+        ),
       ),
     asService: (work, { isLengthy = false } = {}) =>
       untilBegun(patience, (begun) =>
-        transaction(service, { ...(isLengthy ? patient : usual), begun }, work),
+        service.connections.during(() =>
+          transaction(service, { ...(isLengthy ? patient : usual), begun }, work),
+        ),
       ),
     ping: own.ping,
     async close() {
@@ -186,13 +203,13 @@ interface Beginning {
  * do not return broken connections, and Kysely's need an extra round trip for `begin`.
  */
 async function transaction<T>(
-  { pool, checksLocks }: Login,
+  { connections, pool, checksLocks }: Login,
   { begin, limits, begun }: Beginning,
   work: (tx: Tx) => Promise<T>,
 ): Promise<T> {
   const followUps: (() => void)[] = [];
   try {
-    const result = await pool.connection().execute(async (connection) => {
+    const perform = async (connection: Tx): Promise<T> => {
       const state = { isOver: false };
       const idle = startIdleLimit(limits);
       const tx = connection.withPlugin(observeStatements(state, idle));
@@ -214,7 +231,10 @@ async function transaction<T>(
       } finally {
         idle.stop();
       }
-    });
+    };
+    const result = await pool
+      .connection()
+      .execute((connection) => connections.use(() => perform(connection)));
     for (const followUp of followUps) followUp();
     return result;
   } catch (cause) {

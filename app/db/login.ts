@@ -2,15 +2,21 @@ import { MikroORM } from '@mikro-orm/postgresql';
 import type { Kysely } from 'kysely';
 import { TypeOverrides, types as pgTypes } from 'pg';
 import { valueOf, type Secret } from '../secrets/secret.ts';
-import { createPoolClient } from './pool/pool-client.ts';
+import { countConnections, type ConnectionCount } from './pool/connection-use.ts';
+import { createPoolClient, type AnsweredStatement } from './pool/pool-client.ts';
 import type { Silence } from './pool/silence.ts';
 import { entities, type Schema } from './schema.ts';
 
 /** Milliseconds after which a login that has had no response makes Postgres count as silent. */
 const loginMs = 4_000;
 
+/** The logins of the app, each with a pool of connections. */
+export const loginNames = ['app', 'service'] as const;
+export type LoginName = (typeof loginNames)[number];
+
 /** The connections of one login. */
 export interface Login {
+  readonly connections: ConnectionCount;
   readonly orm: MikroORM;
   readonly pool: Kysely<Schema>;
   readonly checksLocks: boolean;
@@ -19,6 +25,7 @@ export interface Login {
 interface LoginOptions {
   readonly poolSize: number;
   readonly checksLocks?: boolean;
+  readonly onAnswered: (statement: AnsweredStatement) => void;
   readonly onUnprepared?: () => void;
   readonly statementMs: number;
   readonly silence: Silence;
@@ -34,6 +41,7 @@ export async function openLogin(
     poolSize,
     statementMs,
     silence,
+    onAnswered,
     checksLocks = false,
     onUnprepared = () => undefined,
   }: LoginOptions,
@@ -43,7 +51,7 @@ export async function openLogin(
     clientUrl: valueOf(url),
     pool: { min: 0, max: poolSize },
     driverOptions: {
-      Client: createPoolClient({ url, loginMs, statementMs, silence, onUnprepared }),
+      Client: createPoolClient({ url, loginMs, statementMs, silence, onAnswered, onUnprepared }),
       types: valueParsers(),
       connectionTimeoutMillis: 5_000,
       keepAlive: true,
@@ -51,7 +59,8 @@ export async function openLogin(
     ensureDatabase: false,
     logger: () => undefined,
   });
-  return { orm, pool: orm.em.fork().getKysely<Schema>(), checksLocks };
+  const pool = orm.em.fork().getKysely<Schema>();
+  return { connections: countConnections(), orm, pool, checksLocks };
 }
 
 /**

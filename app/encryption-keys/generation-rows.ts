@@ -21,6 +21,18 @@ export function listGenerations(tx: Tx): Promise<RegisteredGeneration[]> {
     .execute();
 }
 
+/** Returns the seconds since the newest usable generation came into use; undefined without one. */
+export async function readNewestAge(tx: Tx): Promise<number | undefined> {
+  const { age } = await tx
+    .selectFrom('encryption_keys')
+    .select(
+      sql<number | null>`extract(epoch from clock_timestamp() - max(usable_at))::float8`.as('age'),
+    )
+    .where(sql<boolean>`usable_at <= now()`)
+    .executeTakeFirstOrThrow();
+  return age ?? undefined;
+}
+
 interface NewGeneration {
   readonly generation: number;
   readonly checkValue: string;

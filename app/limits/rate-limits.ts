@@ -52,10 +52,13 @@ export interface RateLimits {
 interface RateLimitsOptions {
   readonly redis: Redis;
   readonly rates: Rates;
+  /** Called whenever a limit refuses a use. */
+  readonly onRefused: (name: LimitName) => void;
   readonly log: Log;
 }
 
-export function createRateLimits({ redis, rates, log }: RateLimitsOptions): RateLimits {
+export function createRateLimits(options: RateLimitsOptions): RateLimits {
+  const { redis, rates, onRefused, log } = options;
   const breaker = createBreaker({ redis, log });
   const counters = new Map(
     limitNames.flatMap((name) => {
@@ -71,7 +74,9 @@ export function createRateLimits({ redis, rates, log }: RateLimitsOptions): Rate
    * to wait.
    */
   async function count(name: LimitName, key: string): Promise<number | undefined> {
-    return counters.get(name)?.consume(hashKey(name, key));
+    const waitMs = await counters.get(name)?.consume(hashKey(name, key));
+    if (waitMs !== undefined) onRefused(name);
+    return waitMs;
   }
 
   return {
@@ -79,7 +84,9 @@ export function createRateLimits({ redis, rates, log }: RateLimitsOptions): Rate
       refuseFor(await count(name, key));
     },
     async assertLeft(name, key) {
-      refuseFor(await counters.get(name)?.findWait(hashKey(name, key)));
+      const waitMs = await counters.get(name)?.findWait(hashKey(name, key));
+      if (waitMs !== undefined) onRefused(name);
+      refuseFor(waitMs);
     },
     tryConsume: async (name, key) => (await count(name, key)) === undefined,
     async giveBack(name, key) {

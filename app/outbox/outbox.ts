@@ -30,6 +30,15 @@ export interface OutboxPayloads {
 
 export type OutboxKind = keyof OutboxPayloads;
 
+export const outboxKinds = Object.keys({
+  email: true,
+  registration: true,
+  'mfa.forget': true,
+  'account.sweep': true,
+  'object.delete': true,
+  'multipart.abort': true,
+} satisfies Record<OutboxKind, true>) as readonly OutboxKind[];
+
 /** Names a message for the cipher that encrypts parts of its payload. */
 export function messageRow(id: string): RowName {
   return { table: 'outbox', key: [id] };

@@ -31,6 +31,23 @@ export async function countWaitingMails(tx: Tx, userIds: readonly string[]): Pro
   return count;
 }
 
+/** The messages of a kind that are due. */
+export interface WaitingMessages {
+  readonly kind: string;
+  readonly count: number;
+  /** Seconds since the oldest of them was added. */
+  readonly oldestAgeSeconds: number;
+}
+
+/** Counts the messages by kind, without those that are to be carried out later. */
+export async function countWaiting(tx: Tx): Promise<readonly WaitingMessages[]> {
+  const { rows } = await sql<WaitingMessages>`
+    select kind, count(*) as count,
+      extract(epoch from clock_timestamp() - min(created_at))::float8 as "oldestAgeSeconds"
+    from outbox where attempts > 0 or available_at <= now() group by kind`.execute(tx);
+  return rows;
+}
+
 /** Returns the keys among `keys` whose message of this kind already waits in the outbox. */
 export async function findWaitingRemovals(
   tx: Tx,

@@ -30,6 +30,7 @@ import { createInternalKeys } from '../internal-api/check-api-key.ts';
 import { createRateLimits } from '../limits/rate-limits.ts';
 import type { Outbox } from '../outbox/outbox.ts';
 import { createPowers } from '../srp/powers.ts';
+import type { Metrics } from '../telemetry/metrics/metrics.ts';
 import type { Log } from '../telemetry/log.ts';
 import type { AuditServices } from './audit.ts';
 import type { Backends } from './backends.ts';
@@ -40,6 +41,7 @@ interface AccessOptions extends Backends, Omit<AuditServices, 'stop'> {
   readonly cipher: RowCipher;
   readonly outbox: Outbox;
   readonly identityProvider: IdentityProvider | undefined;
+  readonly metrics: Metrics;
   readonly clock: Clock;
   readonly log: Log;
 }
@@ -62,7 +64,8 @@ export function startAccess(config: Config, options: AccessOptions) {
   const reauthTokens = createReauthTokens({ ...config.auth, signer, registry, findOwnKey, clock });
   const accounts = createAccounts({ db, cipher });
   const sessions = createSrpSessions({ redis, cipher });
-  const limits = createRateLimits({ redis, rates: config.limits, log });
+  const { limited: onRefused, countResults } = options.metrics.access;
+  const limits = createRateLimits({ redis, rates: config.limits, onRefused, log });
   const registration = createRegistration({
     db,
     cipher,
@@ -104,6 +107,8 @@ export function startAccess(config: Config, options: AccessOptions) {
   const internalKeys = createInternalKeys({ ...config.internalKeys, log });
   const internalUses = countInternalUses({ tallies, clock, log });
   const keySets = recordKeySets({ db, audit, internalKeys, log });
+  const login = createLogin({ exchange, tokens, sessions: loginSessions, limits });
+  const refreshing = createTokenRefresh({ accounts, tokens, revocations, limits, act, clock });
   return {
     accounts,
     deviceGuard: createDeviceGuard({ binding: sessionBinding, clock }),
@@ -117,19 +122,19 @@ export function startAccess(config: Config, options: AccessOptions) {
       revocations,
       clock,
     }),
-    exchange,
+    exchange: { ...exchange, challenge: countResults('challenge', exchange.challenge) },
     freshProofs: createFreshProofs({ ...config.auth, reauthTokens, clock }),
     countInternalUse: internalUses.add,
     internalKeys,
     issuers,
     limits,
-    login: createLogin({ exchange, tokens, sessions: loginSessions, limits }),
+    login: { verify: countResults('login', login.verify) },
     loginSessions,
-    reauth,
+    reauth: { reauthenticate: countResults('reauthentication', reauth.reauthenticate) },
     reauthTokens,
     registration,
     revocations,
-    tokenRefresh: createTokenRefresh({ accounts, tokens, revocations, limits, act, clock }),
+    tokenRefresh: { refresh: countResults('refresh', refreshing.refresh) },
     tokens,
     async stop() {
       stopping.abort();

@@ -24,6 +24,7 @@ import { createKeyRegistry } from '../signing-keys/registry.ts';
 import type { Admission } from '../restore/admission.ts';
 import { sealWhenAdmitted } from '../restore/sealing-gate.ts';
 import type { Plans } from '../plans/plans.ts';
+import type { Metrics } from '../telemetry/metrics/metrics.ts';
 import type { Log } from '../telemetry/log.ts';
 import { createWakeSignal } from '../async/wake-signal.ts';
 import type { Backends } from './backends.ts';
@@ -36,6 +37,7 @@ interface AuditOptions extends Backends {
   readonly admission: Admission;
   readonly sharedAddress: SharedAddressWatch;
   readonly plans: Plans;
+  readonly metrics: Metrics;
   readonly clock: Clock;
   readonly log: Log;
 }
@@ -43,7 +45,7 @@ interface AuditOptions extends Backends {
 /** Starts the services of the audit log: the keys that sign it, and the workers. */
 export function startAudit(config: Config['audit'], options: AuditOptions) {
   const { issuer, db, isolation, storeWatch, signer, admission, plans, sharedAddress } = options;
-  const { clocks, wakes, clock, log } = options;
+  const { clocks, wakes, metrics, clock, log } = options;
   const stopping = new AbortController();
   const signal = createWakeSignal();
   const backlog = watchBacklog({
@@ -57,7 +59,10 @@ export function startAudit(config: Config['audit'], options: AuditOptions) {
     clock,
     assertClock: clocks.assertAgreement,
     isBacklogFull: backlog.isFull,
-    onCommitted: signal.wake,
+    onCommitted: (action) => {
+      signal.wake();
+      metrics.audit.appended(action);
+    },
   });
   const act = createAct({ db, audit, plans });
   const registry = createKeyRegistry({ db, signer, audit, clock });
@@ -65,7 +70,9 @@ export function startAudit(config: Config['audit'], options: AuditOptions) {
   const store = createSealerStore(db);
   const signing = createEntrySigning({ signer: routeSeals(signer), issuer });
   const sealing = { ...sealWhenAdmitted(admission, { store, signing }), signer, registry };
-  const sealer = startSealer({ ...sealing, signal, wakes, clock, log });
+  const onBatch = metrics.audit.signed;
+  const sealer = startSealer({ ...sealing, signal, wakes, onBatch, clock, log });
+  metrics.audit.readPause(() => sealer.pause);
   const maxUnsealed = Math.ceil(config.backlogLimit / 10);
   const tallies = startTallies({ db, audit, clock, log, limit: config.tallyLimit, maxUnsealed });
   const custody = startCustody({ db, audit, log, maxUnsealed });

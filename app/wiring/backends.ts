@@ -13,6 +13,7 @@ import { hasFiles } from '../uploads/cleanup/references.ts';
 import { followUrls, type FollowedUrls } from './followed-urls.ts';
 import { createObjectHasher } from '../storage/object-hash.ts';
 import { watchStore } from '../storage/store-watch.ts';
+import type { Metrics } from '../telemetry/metrics/metrics.ts';
 import type { Log } from '../telemetry/log.ts';
 import type { Clock } from '../async/clock.ts';
 
@@ -28,9 +29,10 @@ export type Backends = Awaited<ReturnType<typeof openBackends>>;
  * Opens the clients of all backends. None of them needs to be reachable yet. Throws StartRefused if
  * the database would not isolate users from each other.
  */
-export async function openBackends(config: Config, clock: Clock, log: Log) {
+export async function openBackends(config: Config, metrics: Metrics, clock: Clock, log: Log) {
   const urls = followUrls(config, log);
-  const { database, isolation } = await openIsolated(config, urls, clock, log);
+  const { database, isolation } = await openIsolated(config, urls, { metrics, clock, log });
+  metrics.database.readConnections(database.connections, config.database.poolSize);
   const db = guardDatabase(database, isolation);
   const redis = connectRedis(urls.redisUrl, log);
   const wakes = openWakeChannels(redis);
@@ -40,7 +42,8 @@ export async function openBackends(config: Config, clock: Clock, log: Log) {
   const { store, watch: storeWatch } = watchStore(unwatched, clock);
   const hasher = createObjectHasher(config.storage, { concurrency: hashesAtOnce });
   const checkHasher = createObjectHasher(config.storage, { concurrency: checksAtOnce });
-  const signer = createSignerClient({ socketPath: config.signer.socketPath });
+  const { socketPath } = config.signer;
+  const signer = createSignerClient({ socketPath, onAnswered: metrics.signerCalled });
   const clocks = startClockWatch({ readings: readClocks(db, signer), clock, log });
   const { publicUrl } = config.http;
   const mailer = await createMailer({ ...urls.mail, publicUrl, clock, log });
@@ -70,7 +73,17 @@ export async function openBackends(config: Config, clock: Clock, log: Log) {
   };
 }
 
-async function openIsolated(config: Config, urls: FollowedUrls, clock: Clock, log: Log) {
+interface IsolatedOptions {
+  readonly metrics: Metrics;
+  readonly clock: Clock;
+  readonly log: Log;
+}
+
+async function openIsolated(
+  config: Config,
+  urls: FollowedUrls,
+  { metrics, clock, log }: IsolatedOptions,
+) {
   const { appRole: app, serviceRole: service, poolSize } = config.database;
   const { appUrl: url, serviceUrl } = urls;
   const checksLocks = config.environment !== 'production';
@@ -79,7 +92,14 @@ async function openIsolated(config: Config, urls: FollowedUrls, clock: Clock, lo
       'the pooler before Postgres does not support prepared statements, which costs time: ' +
         'use PgBouncer 1.21 or later, with max_prepared_statements above 0',
     );
-  const database = await openDatabase({ url, serviceUrl, poolSize, checksLocks, onUnprepared });
+  const database = await openDatabase({
+    url,
+    serviceUrl,
+    poolSize,
+    checksLocks,
+    onAnswered: metrics.database.answered,
+    onUnprepared,
+  });
   try {
     const roles = { app, service };
     return { database, isolation: await startIsolation({ db: database, roles, clock, log }) };

@@ -88,6 +88,11 @@ export function listRoutes(): readonly Route<Services>[] {
   return routes;
 }
 
+/** Returns the templates of the paths of all routes. */
+export function listTemplates(): readonly string[] {
+  return routes.map(({ path }) => path);
+}
+
 /** Returns the OpenAPI 3.1 document of the whole API, with or without the aliases of paths. */
 export function describeApi(options: Parameters<typeof createOpenApi>[2] = {}) {
   const info = { title: 'Probatio', version: '1.0.0', description: about.description };

@@ -12,6 +12,8 @@ import { createOutbox, messageRow } from '../outbox/outbox.ts';
 import { decryptMail } from '../outbox/stored-mail.ts';
 import { startOutboxWorker, type OutboxHandlers } from '../outbox/worker.ts';
 import { about } from '../telemetry/about.ts';
+import type { Metrics } from '../telemetry/metrics/metrics.ts';
+import { startReadings } from '../telemetry/metrics/readings.ts';
 import { startAccess } from './access.ts';
 import { startAudit } from './audit.ts';
 import { openBackends } from './backends.ts';
@@ -32,9 +34,9 @@ export type Services = Awaited<ReturnType<typeof startServices>>;
  * are retried, and the readiness check reports them. Throws StartRefused if the database would not
  * isolate users, or if the backends do not belong together, as after a restore of only one of them.
  */
-export async function startServices(config: Config, log: Log) {
+export async function startServices(config: Config, log: Log, metrics: Metrics) {
   const clock = systemClock;
-  const backends = await openBackends(config, clock, log);
+  const backends = await openBackends(config, metrics, clock, log);
   const { db, store, mailer } = backends;
   const promised = createWakeSignal();
   const outbox = createOutbox({ onCommitted: promised.wake });
@@ -44,7 +46,7 @@ export async function startServices(config: Config, log: Log) {
   const sharedAddress = createSharedAddressWatch({ log, clock });
   const plans = createPlans({ ...config.plans, log });
   const { issuer } = config.auth;
-  const basis = { ...backends, issuer, admission, plans, sharedAddress, clock, log };
+  const basis = { ...backends, issuer, admission, plans, sharedAddress, metrics, clock, log };
   const { stop: stopAudit, ...records } = startAudit(config.audit, basis);
   const markWriter = startMarkWriter({ ...marks, ...basis, ...records });
   const { stop: stopEncryption, ...encryption } = startEncryption(config.keys, {
@@ -52,9 +54,11 @@ export async function startServices(config: Config, log: Log) {
     ...records,
   });
   const { cipher } = encryption;
-  const identityProvider = openKeycloak(config.mfa.keycloak, basis);
+  const keycloak = openKeycloak(config.mfa.keycloak, basis);
+  const identityProvider = keycloak === undefined ? undefined : metrics.timeProvider(keycloak);
   const common = { ...basis, ...records, ...encryption, outbox, identityProvider };
   const { stop: stopAccess, ...access } = startAccess(config, common);
+  const { countResults } = metrics.access;
   const { forgetMfaUser, ...mfa } = createMfaServices({
     ...common,
     ...access,
@@ -81,12 +85,18 @@ export async function startServices(config: Config, log: Log) {
     ? startOutboxWorker({ db, log, signal: promised, handlers })
     : undefined;
 
+  metrics.streams.readOpen({ sync: changeFeeds.count, jobs: jobs.jobStreams.count });
+  const isScraped = config.metrics.port !== undefined;
+  const readings = isScraped
+    ? startReadings({ metrics: metrics.readings, db, clock, log })
+    : undefined;
+
   return {
     ...records,
     ...encryption,
     ...access,
     ...vault,
-    mfa: mfa.mfa,
+    mfa: { ...mfa.mfa, confirm: countResults('one-time-code', mfa.mfa.confirm) },
     ...operation,
     ...jobs,
     about,
@@ -100,6 +110,7 @@ export async function startServices(config: Config, log: Log) {
     heavyWork,
     issuer: config.auth.issuer,
     jsonBodies,
+    metrics,
     restAfter,
     schemaVersions: config.sync.schemaVersions,
     sharedAddress,
@@ -119,6 +130,7 @@ export async function startServices(config: Config, log: Log) {
         changeFeeds.stop(),
         stopJobs(),
         outboxWorker?.stop(),
+        readings?.stop(),
         admission.stop(),
       ]);
       await markWriter.stop();

@@ -25,6 +25,7 @@ import { createIdentities } from '../identities/identities.ts';
 import { createRecipients } from '../sharing/recipients.ts';
 import { createSharing } from '../sharing/sharing.ts';
 import { createStatements } from '../statements/statements.ts';
+import type { Metrics } from '../telemetry/metrics/metrics.ts';
 import type { Plans } from '../plans/plans.ts';
 import type { Log } from '../telemetry/log.ts';
 import type { ChangeFeeds } from '../sync/feed/feeds.ts';
@@ -43,6 +44,7 @@ interface VaultOptions extends Backends, Omit<AuditServices, 'stop'>, Omit<Acces
   readonly jsonBodies: JsonBodies;
   readonly outbox: Outbox;
   readonly plans: Plans;
+  readonly metrics: Metrics;
   readonly clock: Clock;
   readonly log: Log;
 }
@@ -70,7 +72,7 @@ export function createVault(config: Config, options: VaultOptions) {
   const { revocations, sessionBinding: binding, deviceGuard } = options;
   const { uploads, uploadSessions, parts, completion, streamedUploads } = createUploadServices(
     config,
-    options,
+    { ...options, store: options.metrics.transfers.countParts(store) },
   );
   const { issuer, unknownUser } = config.auth;
   const statements = createStatements({ issuer, clock });

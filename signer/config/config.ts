@@ -33,6 +33,11 @@ export interface SignerConfig {
   readonly tokensPerUser: number;
   /** Tokens a second for all users. */
   readonly tokensPerSecond: number;
+  readonly metrics: {
+    readonly host: string;
+    /** The port of `/metrics` and `/live`; undefined if they are not served. */
+    readonly port: number | undefined;
+  };
   readonly sessions: number;
   readonly operationTimeoutMs: number;
   readonly logLevel: string;
@@ -60,6 +65,7 @@ export function loadSignerConfig(env: NodeJS.ProcessEnv): SignerConfig {
     issuers: values.SIGNER_ISSUERS,
     tokensPerUser: values.SIGNER_TOKENS_PER_USER,
     tokensPerSecond: values.SIGNER_TOKENS_PER_SECOND,
+    metrics: { host: values.SIGNER_METRICS_HOST, port: values.SIGNER_METRICS_PORT },
     sessions: values.SIGNER_SESSIONS,
     operationTimeoutMs: values.SIGNER_OPERATION_TIMEOUT_MS,
     logLevel: values.LOG_LEVEL,

@@ -112,6 +112,19 @@ export const serverVariables = {
       'entries and tokens that name it. After a change of the URL, list the earlier one behind ' +
       'it as long as entries of that time may be unsealed.',
   }),
+  SIGNER_METRICS_HOST: variable(z.string().min(1).default('127.0.0.1'), {
+    form: 'IP address or host name',
+    description:
+      'The address on which `/metrics` and `/live` are served; `0.0.0.0` in a pod. Nobody needs ' +
+      'a key: let only your monitoring, and the probes of Kubernetes, reach it.',
+  }),
+  SIGNER_METRICS_PORT: variable(z.coerce.number().int().min(0).max(65_535).optional(), {
+    unit: 'port',
+    whenUnset: 'not served',
+    description:
+      'The TCP port of `/metrics` ([metrics.md](metrics.md)) and of `/live`, which answers for ' +
+      'as long as the process does, whatever the HSM does. With 0 the system picks a free port.',
+  }),
   SIGNER_TOKENS_PER_USER: variable(z.coerce.number().int().min(1).max(1_000_000).default(20), {
     unit: 'tokens a second',
     description:

@@ -21,7 +21,12 @@ import {
   type TokenRequest,
   type TotpRequest,
 } from './protocol.ts';
-import { isRefusedCode, SignerRefused, SignerUnavailable } from './signer-error.ts';
+import {
+  isRefusedCode,
+  SignerRefused,
+  SignerUnavailable,
+  type SignerErrorCode,
+} from './signer-error.ts';
 import { findDirectoryProblem } from './socket-directory.ts';
 import { exchange, type HttpRequest, type HttpResponse } from './transport.ts';
 
@@ -98,7 +103,37 @@ export interface SignerClient {
   close(): void;
 }
 
-export function createSignerClient({ socketPath }: { readonly socketPath: string }): SignerClient {
+/** The paths of the signer that a client calls. */
+export const signerPaths = [
+  '/v1/seal',
+  '/v1/key-records',
+  '/v1/marks',
+  '/v1/tokens',
+  '/v1/mac',
+  '/v1/encryption-keys',
+  '/v1/keys',
+  '/v1/keys/adopt',
+  '/health',
+] as const;
+
+type SignerPath = (typeof signerPaths)[number];
+
+/** A call that the signer answered, or that failed. */
+export interface AnsweredCall {
+  readonly path: SignerPath;
+  readonly seconds: number;
+  /** The code of the failure; undefined after a success. */
+  readonly code: SignerErrorCode | undefined;
+}
+
+interface SignerClientOptions {
+  readonly socketPath: string;
+  /** Called for each call once it has ended. */
+  readonly onAnswered?: (call: AnsweredCall) => void;
+}
+
+export function createSignerClient(options: SignerClientOptions): SignerClient {
+  const { socketPath, onAnswered = () => undefined } = options;
   const agent = new Agent({ keepAlive: true });
   return {
     async seal(keyId, entries) {
@@ -159,25 +194,43 @@ export function createSignerClient({ socketPath }: { readonly socketPath: string
   };
 
   async function call<Schema extends z.ZodType>(
-    { body, ...route }: Pick<HttpRequest, 'method' | 'path'> & { body?: object },
+    { body, ...route }: CallRequest,
     schema: Schema,
     timeoutMs = defaultTimeoutMs,
   ): Promise<z.output<Schema>> {
+    const startedAt = performance.now();
+    const tell = (code?: SignerErrorCode) => {
+      const seconds = (performance.now() - startedAt) / 1_000;
+      onAnswered({ path: route.path, seconds, code });
+    };
     const signal = AbortSignal.timeout(timeoutMs);
     try {
       assertTrusted(socketPath);
       const text = body === undefined ? undefined : JSON.stringify(body);
-      return readResponse(
+      const answer = readResponse(
         await exchange({ ...route, agent, socketPath, body: text, signal }),
         schema,
       );
+      tell();
+      return answer;
     } catch (cause) {
-      if (cause instanceof SignerUnavailable || cause instanceof SignerRefused) throw cause;
-      if (signal.aborted)
-        throw new SignerUnavailable('timeout', 'the signer did not respond in time', { cause });
-      throw new SignerUnavailable('unreachable', 'the signer cannot be reached', { cause });
+      const failure = toFailure(cause, signal);
+      tell(failure.code);
+      throw failure;
     }
   }
+}
+
+function toFailure(cause: unknown, { aborted }: AbortSignal): SignerUnavailable | SignerRefused {
+  if (cause instanceof SignerUnavailable || cause instanceof SignerRefused) return cause;
+  return aborted
+    ? new SignerUnavailable('timeout', 'the signer did not respond in time', { cause })
+    : new SignerUnavailable('unreachable', 'the signer cannot be reached', { cause });
+}
+
+interface CallRequest extends Pick<HttpRequest, 'method'> {
+  readonly path: SignerPath;
+  readonly body?: object;
 }
 
 /** Throws SignerUnavailable `socket_untrusted` if a stranger could have put a socket there. */

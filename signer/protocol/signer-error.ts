@@ -19,13 +19,14 @@ export const unavailableCodes = [
 /** Codes of a request that the signer will never carry out. */
 export type RefusedCode = (typeof refusedCodes)[number];
 
+/** Codes of a client that gets no valid response. */
+const unansweredCodes = ['unreachable', 'socket_untrusted', 'timeout', 'bad_response'] as const;
+
 /** The signer's own codes, and those of its client when it gets no valid response. */
-type UnavailableCode =
-  | (typeof unavailableCodes)[number]
-  | 'unreachable'
-  | 'socket_untrusted'
-  | 'timeout'
-  | 'bad_response';
+type UnavailableCode = (typeof unavailableCodes)[number] | (typeof unansweredCodes)[number];
+
+export const signerErrorCodes = [...refusedCodes, ...unavailableCodes, ...unansweredCodes] as const;
+export type SignerErrorCode = (typeof signerErrorCodes)[number];
 
 class SignerError<Code extends string> extends Error {
   readonly code: Code;

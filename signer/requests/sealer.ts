@@ -65,7 +65,7 @@ export function createSealer(options: SealerOptions) {
         const hash = digest.toString('hex');
         return { id, sealedAt, late, hash, signature: loadNext(signatures), keyId };
       }
-      metrics.refusedEntries.inc({ fault: outcome.error });
+      metrics.refusedEntries.add({ fault: outcome.error });
       return outcome;
     });
   };
@@ -81,10 +81,10 @@ export function createSealer(options: SealerOptions) {
     const signatures = compact.map((each) => encodeDerSignature(each).toString('base64'));
     const texts = entries.map(({ text }) => text);
     if (!(await verifier.verify({ publicKey, texts, signatures }))) {
-      metrics.unverified.inc({ purpose: 'audit' });
+      metrics.unverified.add({ purpose: 'audit' });
       throw new SignerUnavailable('hsm_unavailable', 'the HSM made an invalid signature');
     }
-    metrics.sealed.inc(entries.length);
+    metrics.sealed.add({}, entries.length);
     return signatures;
   }
 }

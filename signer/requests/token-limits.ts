@@ -29,7 +29,7 @@ export function createTokenLimits(options: TokenLimitsOptions): TokenLimits {
 
   function refuse(limit: 'user' | 'all', sub: string, { consumedPoints }: RateLimiterRes): never {
     const most = limit === 'user' ? perUser : inAll;
-    metrics.tokensRefused.inc({ limit });
+    metrics.tokensRefused.add({ limit });
     if (consumedPoints === most + 1)
       log.warn({ limit, most, sub }, 'too many tokens are asked for');
     throw new SignerUnavailable('busy', `over ${most} tokens a second are asked for`);

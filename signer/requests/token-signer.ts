@@ -34,10 +34,10 @@ export function createTokenSigner(options: TokenSignerOptions) {
     const input = `${encodePart({ alg: 'RS256', kid: keyId, typ })}.${encodePart(claims)}`;
     const [signature] = await hsm.sign(keyId, [Buffer.from(input)]);
     if (signature === undefined || !verifyRs256(input, publicKey, signature)) {
-      metrics.unverified.inc({ purpose: 'token' });
+      metrics.unverified.add({ purpose: 'token' });
       throw new SignerUnavailable('hsm_unavailable', 'the HSM made an invalid signature');
     }
-    metrics.tokensSigned.inc({ typ });
+    metrics.tokensSigned.add({ typ });
     return `${input}.${signature.toString('base64url')}`;
   };
 }

@@ -35,6 +35,7 @@ export const floors: readonly Floor[] = [
       'app/lifecycle/grants',
       'app/lifecycle',
       'app/health',
+      'app/telemetry/metrics',
     ],
   },
   {

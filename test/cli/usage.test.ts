@@ -7,6 +7,7 @@ import { UsageError, type Command } from '../../app/cli/command.ts';
 import { grant } from '../../app/cli/commands/grant.ts';
 import { limits } from '../../app/cli/commands/pages/limits.ts';
 import { maintenance } from '../../app/cli/commands/maintenance.ts';
+import { metrics } from '../../app/cli/commands/pages/metrics.ts';
 import { migrate } from '../../app/cli/commands/migrate.ts';
 import { openapi } from '../../app/cli/commands/pages/openapi.ts';
 import { requests } from '../../app/cli/commands/pages/requests.ts';
@@ -25,6 +26,7 @@ const commands: Record<string, Command> = {
   revoke,
   'api-key': apiKey,
   maintenance,
+  metrics,
   restored,
   usage,
   openapi,
@@ -78,6 +80,7 @@ const misused: [string[], RegExp][] = [
     ['configuration', '--schema', '/nowhere'],
     /^--schema must name a file of JSON that can be read$/,
   ],
+  [['metrics', '--signer', '/nowhere'], /^--signer must name a file of JSON that can be read$/],
   [['grant'], /^--email/],
   [['grant', '--email', 'jam', '--role', 'auditor'], /^--email/],
   [['grant', ...email], /^give what to grant/],

@@ -61,6 +61,7 @@ const unusable = [
   ['a foreign address', 'EADDRNOTAVAIL', /HOST is no address of this machine: /],
   ['a port in use', 'EADDRINUSE', /another process has the port of PORT: /],
   ['an internal port in use', 'EADDRINUSE', /another process has the port of HTTP_INTERNAL_PORT: /],
+  ['a port of metrics in use', 'EADDRINUSE', /another process has the port of METRICS_PORT: /],
   ['a name that does not resolve', 'ENOTFOUND', /HOST does not resolve: /],
 ] as const;
 
@@ -75,6 +76,7 @@ for (const [index, [what, code, remedy]] of unusable.entries()) {
       { HOST: '192.0.2.1' },
       { PORT: port },
       { HTTP_INTERNAL_PORT: port, HTTP_INTERNAL_ROUTES: 'internal' },
+      { METRICS_PORT: port },
       { HOST: 'nothing.invalid' },
     ];
     const outcome = await run({
@@ -96,6 +98,31 @@ for (const [index, [what, code, remedy]] of unusable.entries()) {
     t.is(await terminationLog.read(), line.msg);
   });
 }
+
+test('a signer whose port of metrics is taken says so in one line and exits with 1', async (t) => {
+  const terminationLog = await createTerminationLog(t);
+  const directory = await temporaryDirectory(t);
+  const taken = createServer().listen(0, '127.0.0.1');
+  t.teardown(() => taken.close());
+  await once(taken, 'listening');
+  const { port } = taken.address() as AddressInfo;
+  const { code, stdout, stderr } = await run({
+    file: 'signer/main.ts',
+    env: {
+      ...idleSigner,
+      ...terminationLog.env,
+      LOG_LEVEL: 'fatal',
+      SIGNER_METRICS_PORT: String(port),
+      SIGNER_SOCKET_PATH: path.join(directory, 'signer.sock'),
+    },
+  });
+  t.is(code, 1);
+  t.is(stderr, '');
+  const line = JSON.parse(stdout) as { level: string; code: string; msg: string };
+  t.like(line, { level: 'fatal', code: 'EADDRINUSE' });
+  t.regex(line.msg, /another process has the port of SIGNER_METRICS_PORT: /);
+  t.is(await terminationLog.read(), line.msg);
+});
 
 const started = {
   'app/main.ts': {

@@ -36,7 +36,8 @@ test('so is a client that does not read an error', async (t) => {
     await next();
     limits.push(res.socket?.timeout);
   });
-  app.use(requestContext(createProxyTrust([]), log));
+  const observer = { began: () => undefined, ended: () => undefined };
+  app.use(requestContext(createProxyTrust([]), log, observer));
   app.use(errorBoundary(log, () => undefined));
   app.use(() => {
     throw new AppError('sync_conflict', { texts: { serverData: '{}' } });

@@ -36,7 +36,11 @@ export function startReplica(
     ...(Object.fromEntries(limitNames.map((name) => [name, rate])) as Rates),
     ...otherRates,
   };
-  return { limits: createRateLimits({ redis, rates, log }), redis, logLines };
+  return {
+    limits: createRateLimits({ redis, rates, onRefused: () => undefined, log }),
+    redis,
+    logLines,
+  };
 }
 
 /**

@@ -17,6 +17,7 @@ import { startServices, type Services } from '../../app/wiring/services.ts';
 import { createObjectStore } from '../../app/storage/create-store.ts';
 import { createLog } from '../../app/telemetry/log.ts';
 import { eventOf } from '../support/audit/entries.ts';
+import { newMetrics } from '../support/metrics/new-metrics.ts';
 import { withoutLimits } from '../support/vault/without-limits.ts';
 import { testStack } from '../support/vault/stack.ts';
 import { storeObject } from '../support/documents/stored.ts';
@@ -122,7 +123,7 @@ async function startOn(environment: Record<string, string>, sql: Sql): Promise<R
   const config = loadConfig(environment);
   const logLines: string[] = [];
   const log = createLog('info', { write: (line) => void logLines.push(line) });
-  const services = await startServices(config, log);
+  const services = await startServices(config, log, newMetrics());
   const db = await openDatabase(config.database);
   const owner = { userId: randomUUID(), tenantId: 'default' };
   const append = async (count: number) => {

@@ -1,6 +1,6 @@
 /** Returns how often a PKCS#11 function was called, according to the text of the metrics. */
 export function countOf(metrics: string, operation: string): number {
-  const line = `signer_pkcs11_operation_seconds_count{operation="${operation}"} `;
+  const line = `signer_pkcs11_operation_duration_seconds_count{operation="${operation}"} `;
   const errors = `signer_pkcs11_errors_total{operation="${operation}",`;
   return metrics
     .split('\n')

@@ -99,12 +99,21 @@ function isolationAlert({ problem, since }: Breach, now: Date): Alert {
   return { code: 'isolation_broken', severity: 'critical', message, value, threshold: 0, since };
 }
 
-interface Waiting {
+/** The rows that wait in a queue. */
+export interface Waiting {
   readonly count: number;
   /** The age of the oldest row by the clock of the database, which also set the creation times. */
   readonly oldest: Age | undefined;
   /** Creation time of the row that reached the threshold; undefined below the threshold. */
   readonly reachedAt: Date | undefined;
+}
+
+/** Reads how many dead letters and unsealed entries of all tenants wait, and since when. */
+export async function readQueues(tx: Tx) {
+  return {
+    letters: await findWaiting(tx, lettersInOrder('all tenants'), 1),
+    entries: await findWaiting(tx, unsealedInOrder('all tenants'), 1),
+  };
 }
 
 function lettersInOrder(reach: Reach) {

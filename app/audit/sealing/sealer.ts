@@ -33,6 +33,13 @@ const pollMs = { first: 250, last: 2_000 };
  */
 const restMs = 50;
 
+/** A batch that the signer signed, or failed on. */
+export interface SignedBatch {
+  readonly entries: number;
+  readonly seconds: number;
+  readonly isSigned: boolean;
+}
+
 export type Sealer = ReturnType<typeof startSealer>;
 
 interface SealerOptions {
@@ -43,13 +50,15 @@ interface SealerOptions {
   /** Woken after a commit, so that new entries are found before the next poll. */
   readonly signal: WakeSignal;
   readonly wakes: WakeChannels;
+  /** Called for each batch after the signer's response. */
+  readonly onBatch: (batch: SignedBatch) => void;
   readonly clock: Clock;
   readonly log: Log;
 }
 
 /** Starts to sign committed entries in batches, until stopped. */
 export function startSealer(options: SealerOptions) {
-  const { store, signing, signer, registry, signal, wakes, clock, log } = options;
+  const { store, signing, signer, registry, signal, wakes, onBatch, clock, log } = options;
   const events = new EventEmitter().setMaxListeners(0);
   const stopping = new AbortController();
   const batchSize = createBatchSize();
@@ -102,12 +111,18 @@ export function startSealer(options: SealerOptions) {
 
   async function sign(keyId: string, entries: readonly ClaimedEntry[]): Promise<Signed> {
     const startedAt = performance.now();
+    const tell = (isSigned: boolean) => {
+      const seconds = (performance.now() - startedAt) / 1_000;
+      onBatch({ entries: entries.length, seconds, isSigned });
+    };
     try {
       const signed = await signing.sign(keyId, entries);
       batchSize.succeeded(entries.length, performance.now() - startedAt);
+      tell(true);
       return signed;
     } catch (error) {
       batchSize.failed();
+      tell(false);
       throw error;
     }
   }

@@ -146,9 +146,15 @@ export const httpSettings = {
   findConflicts: findListenerProblems,
 };
 
+/** Returns whether the internal routes have a listener of their own. */
+export function hasInternalListener(variables: Variables): boolean {
+  const { HTTP_INTERNAL_ROUTES: routes } = variables;
+  return routes === 'internal' || (routes === undefined && isProduction(variables));
+}
+
 function findListenerProblems(variables: Variables): readonly string[] {
-  const { HTTP_INTERNAL_ROUTES: routes, HTTP_PUBLIC_URL: publicUrl = '' } = variables;
-  const hasOwnListener = routes === 'internal' || (routes === undefined && isProduction(variables));
+  const { HTTP_PUBLIC_URL: publicUrl = '' } = variables;
+  const hasOwnListener = hasInternalListener(variables);
   return [
     ...findMissing(variables, Object.values(listenerSettings)),
     ...(hasOwnListener ? findMissing(variables, Object.values(internalListenerSettings)) : []),
@@ -161,13 +167,29 @@ function findListenerProblems(variables: Variables): readonly string[] {
 
 /** Refuses an internal listener on the address and port of the public one. */
 function findSharedPort(variables: Variables): readonly string[] {
-  const { HOST: host = loopback, PORT: port = '8080' } = variables;
-  const { HTTP_INTERNAL_HOST: internalHost = loopback } = variables;
-  const { HTTP_INTERNAL_PORT: internalPort = '8081' } = variables;
-  const overlaps = host === internalHost || isAny(host) || isAny(internalHost);
-  return overlaps && Number(port) === Number(internalPort) && Number(port) > 0
+  return sharePort(publicAddress(variables), internalAddress(variables))
     ? ['HTTP_INTERNAL_PORT: is the port of the public listener too; choose another']
     : [];
+}
+
+interface Address {
+  readonly host: string;
+  readonly port: string;
+}
+
+export function publicAddress({ HOST: host = loopback, PORT: port = '8080' }: Variables): Address {
+  return { host, port };
+}
+
+export function internalAddress(variables: Variables): Address {
+  const { HTTP_INTERNAL_HOST: host = loopback, HTTP_INTERNAL_PORT: port = '8081' } = variables;
+  return { host, port };
+}
+
+/** Returns whether two listeners would want the same port of the same address. */
+export function sharePort(one: Address, other: Address): boolean {
+  const overlaps = one.host === other.host || isAny(one.host) || isAny(other.host);
+  return overlaps && Number(one.port) === Number(other.port) && Number(one.port) > 0;
 }
 
 function isAny(host: string): boolean {

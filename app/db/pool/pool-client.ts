@@ -16,8 +16,20 @@ interface PoolClientOptions {
    */
   readonly statementMs: number;
   readonly silence: Silence;
+  /** Called for each statement once it has its response, or will have none. */
+  readonly onAnswered: (statement: AnsweredStatement) => void;
   /** Called once if a pooler turns out not to support prepared statements. */
   readonly onUnprepared: () => void;
+}
+
+/** A statement that has its response, or that will have none. */
+export interface AnsweredStatement {
+  /** The SQL text, without the values of parameters. */
+  readonly text: string;
+  /** Seconds from sending the statement to its response. */
+  readonly seconds: number;
+  /** The error of Postgres or of the connection; undefined after a success. */
+  readonly error: unknown;
 }
 
 /**
@@ -40,7 +52,7 @@ const lostStatement: ReadonlySet<string | undefined> = new Set(['26000', '42P05'
  * minutes. Pending queries fail then, and the pool discards the connection.
  */
 export function createPoolClient(options: PoolClientOptions): typeof Client {
-  const { url, loginMs, statementMs: usualMs, silence, onUnprepared } = options;
+  const { url, loginMs, statementMs: usualMs, silence, onAnswered, onUnprepared } = options;
   const names = createStatementNames();
 
   function observeError(error: unknown): void {
@@ -67,12 +79,12 @@ export function createPoolClient(options: PoolClientOptions): typeof Client {
         ? { name: names.find(statement, values.length), text: statement }
         : statement;
       const response: unknown = Reflect.apply(super.query, this, [named, values, ...rest]);
-      if (response instanceof Promise) this.#limit(response);
+      if (response instanceof Promise) this.#limit(isPlain ? statement : '', response);
       return response as never;
     }
 
-    /** Closes the connection if `response` is late. */
-    #limit(response: Promise<unknown>): void {
+    /** Closes the connection if the response to a statement is late. */
+    #limit(text: string, response: Promise<unknown>): void {
       const limitMs = this.#statementMs + responseMarginMs;
       const sentAt = performance.now();
       const check = () => {
@@ -82,9 +94,13 @@ export function createPoolClient(options: PoolClientOptions): typeof Client {
         else stop = startDeadline(checkEveryMs, check);
       };
       let stop = startDeadline(Math.min(limitMs, usualMs + responseMarginMs), check);
+      const report = (error?: unknown) => {
+        stop();
+        onAnswered({ text, seconds: (performance.now() - sentAt) / 1_000, error });
+      };
       response.then(
-        () => (stop(), silence.end()),
-        (error: unknown) => (stop(), observeError(error)),
+        () => (report(), silence.end()),
+        (error: unknown) => (report(error), observeError(error)),
       );
     }
   };

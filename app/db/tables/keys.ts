@@ -4,10 +4,11 @@ import { ownedByService } from '../columns/policies.ts';
 import { refuses } from '../columns/triggers.ts';
 
 /**
- * State of a signing key. Only an ACTIVE key signs; at most one key per purpose is ACTIVE. Somebody
- * else may have a COMPROMISED key.
+ * States of a signing key. Only an ACTIVE key signs; at most one key per purpose is ACTIVE.
+ * Somebody else may have a COMPROMISED key.
  */
-export type KeyState = 'CREATED' | 'ACTIVE' | 'RETIRED' | 'COMPROMISED';
+export const keyStates = ['CREATED', 'ACTIVE', 'RETIRED', 'COMPROMISED'] as const;
+export type KeyState = (typeof keyStates)[number];
 
 /**
  * The registry of all public keys of the HSM, kept for as long as audit proofs must verify. A key

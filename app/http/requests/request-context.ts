@@ -1,9 +1,28 @@
 import { randomUUID } from 'node:crypto';
 import type { Context, Next } from 'koa';
+import type { ErrorCode } from '../../errors/error-codes.ts';
 import type { Log } from '../../telemetry/log.ts';
 import type { ProxyTrust } from './client-address.ts';
 import type { RequestInfo } from './request.ts';
 import { pathOf } from './well-formed.ts';
+
+/** Observes all requests. Each begins, and ends once. */
+export interface RequestObserver {
+  began(method: string): void;
+  ended(request: EndedRequest): void;
+}
+
+/** A request whose response the connection has taken, or whose connection has closed. */
+interface EndedRequest {
+  readonly method: string;
+  /** The template of the path; undefined if no route matched. */
+  readonly route: string | undefined;
+  /** The status of the response; undefined if there was none. */
+  readonly status: number | undefined;
+  /** The code of the error response; undefined for a success. */
+  readonly errorCode: ErrorCode | undefined;
+  readonly seconds: number;
+}
 
 const acceptedId = /^[\w.-]{1,128}$/;
 
@@ -11,9 +30,11 @@ const acceptedId = /^[\w.-]{1,128}$/;
  * Assigns the request its id, sends the id in X-Request-Id, and logs one line when the response
  * ends. This middleware must be mounted first.
  */
-export function requestContext(trust: ProxyTrust, log: Log) {
+export function requestContext(trust: ProxyTrust, log: Log, observer: RequestObserver) {
   return async function nameRequest(ctx: Context, next: Next): Promise<void> {
     const startedAt = performance.now();
+    const { method } = ctx;
+    observer.began(method);
     const serverId = randomUUID();
     const sent = ctx.get('X-Request-Id');
     const { address, isPassedOn } = trust.clientOf(ctx.req);
@@ -33,12 +54,20 @@ export function requestContext(trust: ProxyTrust, log: Log) {
     ctx.res.once('close', () => {
       const status = ctx.res.headersSent ? ctx.res.statusCode : 0;
       const { route, errorCode } = ctx.state as Outcome;
+      const durationMs = performance.now() - startedAt;
+      observer.ended({
+        method,
+        route,
+        status: status === 0 ? undefined : status,
+        errorCode,
+        seconds: durationMs / 1_000,
+      });
       const isProbe = route?.startsWith('/health') === true && status < 400;
       log[isProbe ? 'debug' : 'info'](
         {
           requestId: info.id,
           clientAddress: address,
-          method: ctx.method,
+          method,
           path: info.path,
           route,
           status,
@@ -46,7 +75,7 @@ export function requestContext(trust: ProxyTrust, log: Log) {
           requestBytes: ctx.request.length,
           responseBytes: socket.bytesWritten - writtenBefore,
           aborted: !ctx.res.writableFinished,
-          durationMs: Math.round(performance.now() - startedAt),
+          durationMs: Math.round(durationMs),
         },
         'request',
       );
@@ -60,7 +89,7 @@ interface Outcome {
   /** The template of the path, such as `/v1/documents/:id`; undefined if no route matched. */
   readonly route: string | undefined;
   /** The code of the error response; undefined for a success. */
-  readonly errorCode: string | undefined;
+  readonly errorCode: ErrorCode | undefined;
 }
 
 /** Records the route that serves a request, for the log. */
@@ -69,7 +98,7 @@ export function noteRoute(ctx: Context, route: string): void {
 }
 
 /** Records the code of the error with which a request is refused, for the log. */
-export function noteError(ctx: Context, code: string): void {
+export function noteError(ctx: Context, code: ErrorCode): void {
   ctx.state.errorCode = code;
 }
 

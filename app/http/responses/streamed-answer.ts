@@ -33,10 +33,12 @@ export const StreamedAnswer = z.custom<StreamedAnswer>();
 
 /**
  * Sends bytes, with back-pressure from the client. Koa destroys the stream if the client hangs up.
+ * Calls `onBytes` with the number of the bytes that were sent.
  */
 export async function sendStream(
   ctx: Context,
   { status, headers, body }: StreamedAnswer,
+  onBytes: (bytes: number) => void,
 ): Promise<void> {
   const isWanted = body !== undefined && ctx.method !== 'HEAD';
   const stream = isWanted ? await untilHangUp(ctx.req, body.open) : undefined;
@@ -47,7 +49,10 @@ export async function sendStream(
   ctx.length = body.length;
   ctx.attachment(body.fileName, { fallback: toAscii(body.fileName) });
   if (stream === undefined) return;
-  if (body.onSent !== undefined) countSent(ctx, body.length, body.onSent);
+  countSent(ctx, body.length, (sent) => {
+    onBytes(sent.bytes);
+    body.onSent?.(sent);
+  });
   limitIdleReader(ctx.res);
   ctx.body = stream;
 }

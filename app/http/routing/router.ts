@@ -49,6 +49,8 @@ interface RouterOptions {
   readonly slots: RequestSlots;
   /** Counts a request that may change something. Throws rate_limited. */
   readonly countWrite: (caller: Caller) => Promise<void>;
+  /** Counts the bytes of files that were sent. */
+  readonly countSentBytes: (bytes: number) => void;
   /** Counts a request with an internal API key, to a method and path. */
   readonly countInternalUse: (caller: InternalCaller, route: string) => void;
 }
@@ -94,7 +96,9 @@ function serve<S>(route: Route<S>, services: S, options: RouterOptions) {
       ? await jsonBodies.withBody(ctx.req, client, route, handle)
       : await handle();
     if (route.response === EventStream) return sendEvents(ctx, EventStream.parse(result));
-    if (route.response === StreamedAnswer) return sendStream(ctx, StreamedAnswer.parse(result));
+    if (route.response === StreamedAnswer) {
+      return sendStream(ctx, StreamedAnswer.parse(result), options.countSentBytes);
+    }
     if (result instanceof Readable) return sendJson(ctx, result);
     if (route.noStore === true) ctx.set('Cache-Control', 'no-store');
     if (result instanceof JsonText) sendText(ctx, result);

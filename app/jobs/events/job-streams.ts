@@ -96,6 +96,9 @@ export function startJobStreams(options: JobStreamsOptions) {
       }
     },
 
+    /** Returns the number of open streams. */
+    count: (): number => open.size,
+
     /** Ends every stream and refuses new ones. */
     drain(): void {
       isDraining = true;

@@ -1,6 +1,6 @@
 import { sql } from 'kysely';
 import type { Database, Tx } from '../../db/database.ts';
-import { noMark } from './mark.ts';
+import { noMark, timeOfMark } from './mark.ts';
 
 export type MarkRecord = ReturnType<typeof createMarkRecord>;
 
@@ -45,4 +45,16 @@ export function createMarkRecord(db: Database) {
 export async function newestMarkOf(tx: Tx): Promise<string> {
   const row = await tx.selectFrom('audit_marks').select('mark_id').executeTakeFirst();
   return row?.mark_id ?? noMark;
+}
+
+/** Returns the seconds since the newest high-water mark was made; undefined if there is none. */
+export async function readMarkAge(tx: Tx): Promise<number | undefined> {
+  const row = await tx
+    .selectFrom('audit_marks')
+    .select(['mark_id', sql<Date>`clock_timestamp()`.as('now')])
+    .executeTakeFirst();
+  const madeAt = row === undefined ? undefined : timeOfMark(row.mark_id);
+  if (row === undefined || madeAt === undefined) return undefined;
+  // The id has the time of a process, whose clock may be ahead.
+  return Math.max(0, (row.now.getTime() - madeAt.getTime()) / 1_000);
 }

@@ -33,8 +33,17 @@ export const noMark = NIL;
  * Returns an id for a new high-water mark that is greater than `floor`, whatever the clock says.
  */
 export function createMarkId(floor: string, now: Date): string {
-  const floorMs = Number.parseInt(floor.replaceAll('-', '').slice(0, 12), 16);
-  return uuidv7({ msecs: Math.max(now.getTime(), floorMs + 1) });
+  return uuidv7({ msecs: Math.max(now.getTime(), msOf(floor) + 1) });
+}
+
+/** Returns the time of a high-water mark; undefined for noMark. */
+export function timeOfMark(id: string): Date | undefined {
+  return id === noMark ? undefined : new Date(msOf(id));
+}
+
+/** Returns the milliseconds since 1970 that a UUIDv7 begins with. */
+function msOf(id: string): number {
+  return Number.parseInt(id.replaceAll('-', '').slice(0, 12), 16);
 }
 
 interface MarkStamp {

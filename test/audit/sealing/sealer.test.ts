@@ -3,6 +3,7 @@ import test from 'ava';
 import { until } from '../../../app/dev/processes/until.ts';
 import { startServices } from '../../../app/wiring/services.ts';
 import { createLog } from '../../../app/telemetry/log.ts';
+import { newMetrics } from '../../support/metrics/new-metrics.ts';
 import { createSql, type Sql } from '../../support/vault/sql.ts';
 import { startVault, type TestVault } from '../../support/vault/vault.ts';
 import { appendEntries, eventOf, openTrail } from '../../support/audit/entries.ts';
@@ -34,7 +35,7 @@ async function watchSeals(vault: TestVault): Promise<() => Promise<Record<string
 test('concurrent sealers seal every entry exactly once', async (t) => {
   const vault = await startVault();
   t.teardown(() => vault.stop());
-  const other = await startServices(vault.config, createLog('silent'));
+  const other = await startServices(vault.config, createLog('silent'), newMetrics());
   t.teardown(() => other.stop());
   const open = await openTrail(vault);
   t.teardown(() => open.close());

@@ -33,7 +33,14 @@ const auth = { issuer: 'https://vault.test', audience: 'probatio' };
 function preparingClient(url: string): typeof Client {
   const silence = createSilence();
   const [loginMs, statementMs] = [60_000, 60_000];
-  return createPoolClient({ url, loginMs, statementMs, silence, onUnprepared: () => undefined });
+  return createPoolClient({
+    url,
+    loginMs,
+    statementMs,
+    silence,
+    onAnswered: () => undefined,
+    onUnprepared: () => undefined,
+  });
 }
 
 /**

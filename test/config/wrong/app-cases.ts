@@ -91,6 +91,16 @@ export function appCases(files: Files): readonly WrongSettings[] {
       problems: ['HTTP_INTERNAL_PORT: is the port of the public listener too; choose another'],
     },
     {
+      what: 'the metrics have the port of the API',
+      env: { METRICS_PORT: '8080' },
+      problems: ['METRICS_PORT: is the port of another listener too; choose another'],
+    },
+    {
+      what: 'the metrics have the port of the internal routes',
+      env: { METRICS_HOST: '0.0.0.0', METRICS_PORT: '8081' },
+      problems: ['METRICS_PORT: is the port of another listener too; choose another'],
+    },
+    {
       what: 'a port is no number',
       env: { PORT: '80a' },
       problems: ['PORT: is not valid; set it to: an integer, 0 to 65535'],

@@ -1,6 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import { readFile } from 'node:fs/promises';
 import test from 'ava';
+import { decodeJwt } from 'jose';
 import {
   beginLogin,
   inventAccount,
@@ -10,6 +11,7 @@ import {
   type TestAccount,
 } from '../../support/accounts/test-account.ts';
 import { validationMails } from '../../support/accounts/mails.ts';
+import { readMetrics } from '../../support/audit/token-fixture.ts';
 import { connectAs } from '../../support/accounts/two-tenants.ts';
 import { startOwnSigner } from '../../support/vault/own-signer.ts';
 import { startProxiedDatabase } from '../../support/network/proxied-database.ts';
@@ -25,7 +27,7 @@ interface Traces {
   readonly secrets: Map<string, string>;
 }
 
-test('no secret is in a log line, an error body or a header, whatever fails', async (t) => {
+test('no secret is in a log line, metric, error body or header, whatever fails', async (t) => {
   const signer = await startOwnSigner();
   t.teardown(() => signer[Symbol.asyncDispose]());
   const database = await startProxiedDatabase();
@@ -34,6 +36,7 @@ test('no secret is in a log line, an error body or a header, whatever fails', as
   t.teardown(() => redis.close());
   const vault = await startReadyVault({
     ...database.settings,
+    METRICS_PORT: '0',
     LOG_LEVEL: 'trace',
     SIGNER_SOCKET_PATH: signer.socketPath,
     REDIS_URL: redis.url,
@@ -48,6 +51,7 @@ test('no secret is in a log line, an error body or a header, whatever fails', as
   await breakTheTables(vault, database.ownerUrl, traces);
   await redis.close();
   await failInEveryWay(vault, account, traces);
+  const signerMetrics = await readMetrics(signer.socketPath);
   await signer.kill();
   await failInEveryWay(vault, account, traces);
   await database.proxy.close();
@@ -60,11 +64,19 @@ test('no secret is in a log line, an error body or a header, whatever fails', as
   const errors = traces.answers.filter(({ status }) => status >= 400);
   const visible = {
     log: vault.logLines.join(''),
+    'the metrics': await vault.services.metrics.registry.metrics(),
+    'the signer’s metrics': signerMetrics,
     'the signer’s output': signer.lines.join('\n'),
     'the error bodies': errors.map(({ text }) => text).join('\n'),
     'the headers': traces.answers.map(({ headers }) => JSON.stringify([...headers])).join('\n'),
   };
   t.true(visible.log.length > 10_000);
+  t.regex(visible['the metrics'], /http_route="\/v1\/documents\/:id\/certify"/);
+  const { sub = '', sid } = decodeJwt(secrets.get('access token') ?? '');
+  // The log may have these, but no metric.
+  for (const personal of [account.email, '127.0.0.1', sub, String(sid), '00000000-0000-7000']) {
+    t.false(visible['the metrics'].includes(personal), personal);
+  }
   for (const [where, text] of Object.entries(visible)) {
     for (const [name, secret] of secrets) {
       t.true(

@@ -17,6 +17,7 @@ import { listen } from '../../../app/http/server/server.ts';
 import type { TokenSubject } from '../../../app/tokens/access-token.ts';
 import { startServices, type Services } from '../../../app/wiring/services.ts';
 import { createLog } from '../../../app/telemetry/log.ts';
+import { newMetrics } from '../metrics/new-metrics.ts';
 import { withoutLimits } from './without-limits.ts';
 import { testStack, testIssuer } from './stack.ts';
 
@@ -76,7 +77,7 @@ export async function startVault(settings: NodeJS.ProcessEnv = {}): Promise<Test
   });
   const logLines: string[] = [];
   const log = createLog(config.logLevel, { write: (line) => void logLines.push(line) });
-  const services = await startServices(config, log);
+  const services = await startServices(config, log, newMetrics());
   const trust = createProxyTrust(config.http.trustedProxies);
   const app = createApp({ config, services, trust, log }, 'public');
   const server = await listen(app, { ...config.http, ...trust }, log);
