@@ -10,14 +10,7 @@ import {
   AuditTotal,
   RestoreAcceptance,
 } from './tables/audit.ts';
-import {
-  Identity,
-  KnownAddress,
-  LoginSession,
-  MfaPending,
-  MfaUser,
-  RefreshToken,
-} from './tables/auth.ts';
+import { Identity, KnownAddress, LoginSession, MfaPending, MfaUser } from './tables/auth.ts';
 import { Device, MemoryRecord, SessionDevice } from './tables/devices.ts';
 import {
   Document,
@@ -68,7 +61,6 @@ export const entities = [
   ObjectCheck,
   OutboxMessage,
   PurgeRun,
-  RefreshToken,
   Registration,
   RemovedDocument,
   ReplacedKey,

@@ -62,15 +62,10 @@ async function lockSurplus(tx: Tx, userId: string, newSessionId: string): Promis
   return rows.map(({ id }) => id);
 }
 
-/** Returns the time before which what expired is not kept any more. */
-function keptSince(now: Date): Date {
-  return new Date(now.getTime() - keptMs);
-}
-
 /** Returns the condition for sessions that expired 30 days ago or were ended a day ago. */
 function isOver({ eb, or }: ExpressionBuilder<Schema, 'login_sessions'>, now: Date) {
   return or([
-    eb('expires_at', '<', keptSince(now)),
+    eb('expires_at', '<', new Date(now.getTime() - keptMs)),
     eb('revoked_at', '<', new Date(now.getTime() - dayMs)),
   ]);
 }
@@ -95,40 +90,12 @@ export async function removeOldSessions(tx: Tx, now: Date, limit: number): Promi
   return Number(numDeletedRows);
 }
 
-/**
- * Removes at most `limit` refresh tokens that expired over 30 days ago. Resolves with their number.
- */
-export async function removeOldTokens(tx: Tx, now: Date, limit: number): Promise<number> {
-  const { numDeletedRows } = await tx
-    .deleteFrom('refresh_tokens')
-    .where('token_hash', 'in', ({ selectFrom }) =>
-      selectFrom('refresh_tokens')
-        .select('token_hash')
-        .where('expires_at', '<', keptSince(now))
-        .limit(limit)
-        .forUpdate()
-        .skipLocked(),
-    )
-    .executeTakeFirst();
-  return Number(numDeletedRows);
-}
-
 /** Counts the sessions that `removeOldSessions` would remove without a limit. */
 export async function countOldSessions(tx: Tx, now: Date): Promise<number> {
   const { count } = await tx
     .selectFrom('login_sessions')
     .select(({ fn }) => fn.countAll<number>().as('count'))
     .where((eb) => isOver(eb, now))
-    .executeTakeFirstOrThrow();
-  return count;
-}
-
-/** Counts the tokens that `removeOldTokens` would remove without a limit. */
-export async function countOldTokens(tx: Tx, now: Date): Promise<number> {
-  const { count } = await tx
-    .selectFrom('refresh_tokens')
-    .select(({ fn }) => fn.countAll<number>().as('count'))
-    .where('expires_at', '<', keptSince(now))
     .executeTakeFirstOrThrow();
   return count;
 }

@@ -19,6 +19,7 @@ import { createFreshProofs } from '../sessions/fresh-proof.ts';
 import { startRevocations } from '../sessions/revocations.ts';
 import { createSrpExchange } from '../auth/login/srp-exchange.ts';
 import { createSrpSessions } from '../auth/login/srp-sessions.ts';
+import { createRefreshTokens } from '../sessions/refresh-tokens/refresh-token.ts';
 import { createTokenRefresh } from '../sessions/refresh-rotation.ts';
 import type { Clock } from '../async/clock.ts';
 import type { Config } from '../config/config.ts';
@@ -99,7 +100,15 @@ export function startAccess(config: Config, options: AccessOptions) {
   });
   const reauth = createReauth({ ...config.auth, exchange, passwordCheck, reauthTokens, act });
   const revocations = startRevocations({ db, log });
-  const loginSessions = createLoginSessions({ accounts, db, act, revocations, clock });
+  const refreshTokens = createRefreshTokens({ keys });
+  const loginSessions = createLoginSessions({
+    accounts,
+    db,
+    act,
+    refreshTokens,
+    revocations,
+    clock,
+  });
   const sessionBinding = createSessionBinding(config.auth);
   const internalKeys = createInternalKeys({ ...config.internalKeys, log });
   const internalUses = countInternalUses({ tallies, clock, log });
@@ -129,7 +138,15 @@ export function startAccess(config: Config, options: AccessOptions) {
     reauthTokens,
     registration,
     revocations,
-    tokenRefresh: createTokenRefresh({ accounts, tokens, revocations, limits, act, clock }),
+    tokenRefresh: createTokenRefresh({
+      accounts,
+      tokens,
+      refreshTokens,
+      revocations,
+      limits,
+      act,
+      clock,
+    }),
     tokens,
     async stop() {
       stopping.abort();

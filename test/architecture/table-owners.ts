@@ -41,7 +41,6 @@ export const tableOwners: TableOwners = {
   object_checks: ['app/documents'],
   outbox: ['app/outbox'],
   purge_runs: ['app/lifecycle'],
-  refresh_tokens: ['app/sessions'],
   registrations: ['app/registration', 'app/lifecycle'],
   replaced_keys: ['app/replaced-keys'],
   restore_acceptances: ['app/restore'],

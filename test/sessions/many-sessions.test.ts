@@ -92,10 +92,9 @@ test('a session that was ended over a day ago is removed with its refresh tokens
     db.asService((tx) => removeOldSessions(tx, new Date(Date.now() + hours * 3_600_000), 100));
   const ids = [ended, open].map(({ accessToken }) => sessionIdOf(accessToken));
   const kept = async () => {
-    const rows = await sql(
-      'select session_id as id from refresh_tokens where session_id = any($1::uuid[])',
-      [ids],
-    );
+    const rows = await sql('select id from login_sessions where id = any($1::uuid[]) order by id', [
+      ids,
+    ]);
     return new Set(rows.map(({ id }) => id));
   };
   await removeIn(23);
