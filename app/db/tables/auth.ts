@@ -88,6 +88,7 @@ export const KnownAddress = defineEntity({
   tableName: 'known_addresses',
   rowLevelSecurity: 'force',
   policies: ownedByService('known_addresses'),
+  indexes: [{ name: 'known_addresses_age', properties: ['lastLoginAt'] }],
   properties: {
     accountId: p.uuid().primary(),
     /** HMAC-SHA-256 of the network in hex. */

@@ -77,10 +77,8 @@ export const DocumentShare = defineEntity({
   ],
   uniques: [{ name: 'document_shares_recipient_ref', properties: ['document', 'recipientRef'] }],
   indexes: [
-    {
-      name: 'document_shares_received',
-      properties: ['recipientUserId', 'id'],
-    },
+    { name: 'document_shares_given', properties: ['userId', 'id'] },
+    { name: 'document_shares_received', properties: ['recipientUserId', 'id'] },
   ],
   properties: {
     id: p.uuid().primary(),
