@@ -1,5 +1,9 @@
 import { countOldAddresses, removeOldAddresses } from '../auth/login/known-client-addresses.ts';
-import { countOldSessions, removeOldSessions } from '../sessions/kept-sessions.ts';
+import {
+  countOldSessions,
+  removeEndedSessions,
+  removeExpiredSessions,
+} from '../sessions/kept-sessions.ts';
 import type { Clock } from '../async/clock.ts';
 import { countOldBindings, removeOldBindings } from '../devices/expired-bindings.ts';
 import { countOldKeys, removeOldKeys } from '../idempotency/expired-keys.ts';
@@ -80,7 +84,10 @@ export function createCollectGarbage({
       removedExports: await removeExpiredExports(tx, outbox, batchSize),
     }));
     yield* whileFull(batchSize, async (tx) => ({
-      removedLoginSessions: await removeOldSessions(tx, clock(), batchSize),
+      removedLoginSessions: await removeExpiredSessions(tx, clock(), batchSize),
+    }));
+    yield* whileFull(batchSize, async (tx) => ({
+      removedLoginSessions: await removeEndedSessions(tx, clock(), batchSize),
     }));
     for await (const settledMfaChanges of unfinishedMfa.settleAll()) {
       yield async () => ({ settledMfaChanges });

@@ -1,5 +1,5 @@
 import test from 'ava';
-import { removeOldSessions } from '../../app/sessions/kept-sessions.ts';
+import { removeExpiredSessions } from '../../app/sessions/kept-sessions.ts';
 import { openDatabase } from '../../app/db/database.ts';
 import { untilWaiting } from '../support/accounts/paused-statement.ts';
 import { createAccount, openSession } from '../support/accounts/test-account.ts';
@@ -29,7 +29,7 @@ test('expired login sessions are removed with their refresh tokens, and no other
 
   // The old login session ended a day ago and is kept for 30 days.
   const removeIn = (days: number) =>
-    db.asService((tx) => removeOldSessions(tx, new Date(Date.now() + days * dayMs), 100));
+    db.asService((tx) => removeExpiredSessions(tx, new Date(Date.now() + days * dayMs), 100));
   t.is(await removeIn(28), 0);
   t.is(await removeIn(30), 1);
   t.is(await removeIn(30), 0);
@@ -57,7 +57,7 @@ test('a refresh token used while its session is being removed is refused', async
   await createSql(vault)(`update login_sessions ${expire} where id = $1`, [id]);
   await holder.query('begin');
   await holder.query('select 1 from login_sessions where id = $1 for update', [id]);
-  const remove = () => db.asService((tx) => removeOldSessions(tx, new Date(), 100));
+  const remove = () => db.asService((tx) => removeExpiredSessions(tx, new Date(), 100));
   t.is(await remove(), 0, 'a session in use is left to the next run');
   await holder.query('delete from login_sessions where id = $1', [id]);
   const refreshing = refresh(vault, refreshToken);
