@@ -69,7 +69,7 @@ export const DocumentShare = defineEntity({
   policies: [
     ...writtenUnder('document_shares', 'document_id', 'documents'),
     {
-      name: 'document_shares_recipient',
+      name: 'document_shares_by_recipient',
       command: 'select',
       roles: ['probatio_app'],
       using: isRecipient('document_shares'),
