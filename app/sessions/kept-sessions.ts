@@ -111,7 +111,7 @@ async function removeSessions(
 export async function countOldSessions(tx: Tx, now: Date): Promise<number> {
   const { count } = await tx
     .selectFrom('login_sessions')
-    .select(({ fn }) => fn.countAll<number>().as('count'))
+    .select(({ fn }) => fn.count<number>('id').as('count'))
     .where(({ eb, or }) =>
       or([eb('expires_at', '<', expiredBefore(now)), eb('revoked_at', '<', endedBefore(now))]),
     )

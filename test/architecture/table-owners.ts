@@ -74,7 +74,6 @@ export const tableExceptions: readonly TableException[] = [
   { table: 'documents', file: 'app/sharing/received.ts', reason: sharedRows },
   { table: 'document_versions', file: 'app/sharing/received.ts', reason: sharedRows },
   { table: 'documents', file: 'app/sharing/share-rows.ts', reason: sharedRows },
-  { table: 'documents', file: 'app/sharing/removal.ts', reason: sharedRows },
   {
     table: 'accounts',
     file: 'app/sharing/recipients.ts',

@@ -118,7 +118,7 @@ export function createUploadExpiry({ audit, outbox, clock }: ExpiryOptions) {
   };
 }
 
-/** The time since when a session has been aborted or over, as the index of these sessions has it. */
+/** The time since when a session has been aborted or over, as its index has it. */
 const endedAt = sql<Date>`coalesce(aborted_at, expires_at)`;
 
 /** Selects upload sessions that were aborted, or whose time was over, at the time `before`. */
