@@ -5,14 +5,7 @@ import { AuditEntry, AuditLog, AuditSeal, AuditSequence } from './tables/audit/l
 import { AuditMark, AuditTotal, RestoreAcceptance } from './tables/audit/marks.ts';
 import { AuditDeadLetter, AuditQueue } from './tables/audit/queue.ts';
 import { AuditTally } from './tables/audit/tallies.ts';
-import {
-  Identity,
-  KnownAddress,
-  LoginSession,
-  MfaPending,
-  MfaUser,
-  RefreshToken,
-} from './tables/auth.ts';
+import { Identity, KnownAddress, LoginSession, MfaPending, MfaUser } from './tables/auth.ts';
 import { Device, MemoryRecord, SessionDevice } from './tables/devices.ts';
 import {
   Document,
@@ -66,7 +59,6 @@ export const entities = [
   ObjectCheck,
   OutboxMessage,
   PurgeRun,
-  RefreshToken,
   Registration,
   RemovedDocument,
   ReplacedKey,

@@ -142,7 +142,7 @@ async function insertDevice(
   }
   const { count } = await tx
     .selectFrom('devices')
-    .select((eb) => eb.fn.countAll<number>().as('count'))
+    .select((eb) => eb.fn.count<number>('device_id').as('count'))
     .where('user_id', '=', userId)
     .where('tenant_id', '=', tenantId)
     .where('revoked_at', 'is', null)

@@ -31,7 +31,7 @@ export async function removeOldBindings(tx: Tx, now: Date, limit: number): Promi
 export async function countOldBindings(tx: Tx, now: Date): Promise<number> {
   const { count } = await tx
     .selectFrom('session_devices')
-    .select(({ fn }) => fn.countAll<number>().as('count'))
+    .select(({ fn }) => fn.count<number>('id').as('count'))
     .where('created_at', '<=', lastOld(now))
     .executeTakeFirstOrThrow();
   return count;

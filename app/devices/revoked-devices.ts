@@ -19,7 +19,9 @@ export async function findRevokedDevices<Device extends DeviceOfUser>(
     .where('revoked_at', 'is not', null)
     .where(
       sql<boolean>`(user_id, tenant_id, device_id) in (
-        select * from unnest(${userIds}::uuid[], ${tenantIds}::text[], ${deviceIds}::uuid[])
+        select user_id, tenant_id, device_id
+        from unnest(${userIds}::uuid[], ${tenantIds}::text[], ${deviceIds}::uuid[])
+          as named (user_id, tenant_id, device_id)
       )`,
     )
     .execute();

@@ -1,3 +1,4 @@
+import { sql } from 'kysely';
 import type { Owner, Tx } from '../db/database.ts';
 import type { TableSchema } from '../db/schema.ts';
 
@@ -79,24 +80,38 @@ type Counts = Readonly<Partial<Record<OwnedTable, number>>>;
 const tables = Object.keys(fates) as OwnedTable[];
 
 /**
- * Removes an owner's rows from all tables with the given `closure`. Resolves with the number of
- * removed rows by table.
+ * Removes an owner's rows from the tables with the given `closure`, at most `limit` of each, and
+ * none of those that follow a table with more. Resolves with the number of removed rows by table,
+ * and whether more may be left.
  */
-export async function removeRows(tx: Tx, owner: Owner, closure: 'keys' | 'data'): Promise<Counts> {
+export async function removeRows(
+  tx: Tx,
+  owner: Owner,
+  closure: 'keys' | 'data',
+  limit = Infinity,
+): Promise<{ readonly counts: Counts; readonly isMore: boolean }> {
   const counts: Partial<Record<OwnedTable, number>> = {};
   for (const table of tables.filter((name) => fates[name].closure === closure)) {
-    counts[table] = await removeFrom(tx, table, owner);
+    const removed = await removeFrom(tx, table, owner, limit);
+    counts[table] = removed;
+    if (removed >= limit) return { counts, isMore: true };
   }
-  return counts;
+  return { counts, isMore: false };
 }
 
-async function removeFrom(tx: Tx, table: OwnedTable, { userId, tenantId }: Owner): Promise<number> {
-  const { numDeletedRows } = await tx
-    .deleteFrom(table)
-    .where('user_id', '=', userId)
-    .where('tenant_id', '=', tenantId)
-    .executeTakeFirst();
-  return Number(numDeletedRows);
+async function removeFrom(
+  tx: Tx,
+  table: OwnedTable,
+  { userId, tenantId }: Owner,
+  limit: number,
+): Promise<number> {
+  const isOwn = sql`user_id = ${userId}::uuid and tenant_id = ${tenantId}`;
+  const most = Number.isFinite(limit) ? limit : null;
+  const { numAffectedRows } = await sql`
+    delete from ${sql.table(table)} where ctid = any(array(
+      select ctid from ${sql.table(table)} where ${isOwn} limit ${most} for update
+    ))`.execute(tx);
+  return Number(numAffectedRows ?? 0);
 }
 
 /**

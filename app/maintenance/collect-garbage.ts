@@ -1,9 +1,8 @@
 import { countOldAddresses, removeOldAddresses } from '../auth/login/known-client-addresses.ts';
 import {
   countOldSessions,
-  countOldTokens,
-  removeOldSessions,
-  removeOldTokens,
+  removeEndedSessions,
+  removeExpiredSessions,
 } from '../sessions/kept-sessions.ts';
 import type { Clock } from '../async/clock.ts';
 import { countOldBindings, removeOldBindings } from '../devices/expired-bindings.ts';
@@ -31,7 +30,6 @@ const nothing = {
   forgottenSyncUndos: 0,
   removedAddresses: 0,
   removedLoginSessions: 0,
-  removedRefreshTokens: 0,
   removedSessionDevices: 0,
   removedReplacedKeys: 0,
   removedExports: 0,
@@ -42,8 +40,6 @@ type Collected = typeof nothing;
 type CollectGarbage = MaintenanceTask<'collect-garbage', Collected>;
 
 const batchSize = 1_000;
-/** Smaller, since the refresh tokens of a session are removed with it. */
-const sessionBatchSize = 100;
 
 interface CollectGarbageOptions {
   readonly outbox: Outbox;
@@ -87,11 +83,11 @@ export function createCollectGarbage({
     yield* whileFull(batchSize, async (tx) => ({
       removedExports: await removeExpiredExports(tx, outbox, batchSize),
     }));
-    yield* whileFull(sessionBatchSize, async (tx) => ({
-      removedLoginSessions: await removeOldSessions(tx, clock(), sessionBatchSize),
+    yield* whileFull(batchSize, async (tx) => ({
+      removedLoginSessions: await removeExpiredSessions(tx, clock(), batchSize),
     }));
     yield* whileFull(batchSize, async (tx) => ({
-      removedRefreshTokens: await removeOldTokens(tx, clock(), batchSize),
+      removedLoginSessions: await removeEndedSessions(tx, clock(), batchSize),
     }));
     for await (const settledMfaChanges of unfinishedMfa.settleAll()) {
       yield async () => ({ settledMfaChanges });
@@ -106,7 +102,6 @@ export function createCollectGarbage({
       forgottenSyncUndos: await countOldUndos(tx),
       removedAddresses: await countOldAddresses(tx, clock()),
       removedLoginSessions: await countOldSessions(tx, clock()),
-      removedRefreshTokens: await countOldTokens(tx, clock()),
       removedSessionDevices: await countOldBindings(tx, clock()),
       removedReplacedKeys: await countOldReplaced(tx, clock()),
       removedExports: await countExpiredExports(tx),

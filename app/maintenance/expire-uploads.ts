@@ -46,7 +46,7 @@ export function createExpireUploads(
         expiredSessions: await expiry.expireSessions(tx, cause),
       }));
       yield* removeFiles(cause);
-      yield* whileFull(expiryBatchSize, async (tx) => ({
+      yield* whileFull(1, async (tx) => ({
         removedSessions: await expiry.removeSessions(tx),
       }));
     },

@@ -70,9 +70,6 @@ export const CollectedGarbage = reportOf('collect-garbage', {
   removedLoginSessions: z
     .int()
     .meta({ description: 'Login sessions that ended over 30 days ago.' }),
-  removedRefreshTokens: z.int().meta({
-    description: 'Refresh tokens of other sessions that expired over 30 days ago.',
-  }),
   removedSessionDevices: z.int().meta({
     description: 'Devices that were bound to sessions of other issuers over 400 days ago.',
   }),

@@ -1,4 +1,4 @@
-import { sql, type ExpressionBuilder } from 'kysely';
+import { sql, type SelectQueryBuilder } from 'kysely';
 import type { Owner, Tx } from '../db/database.ts';
 import { takesLock } from '../db/lock-order.ts';
 import type { Schema } from '../db/schema.ts';
@@ -62,73 +62,59 @@ async function lockSurplus(tx: Tx, userId: string, newSessionId: string): Promis
   return rows.map(({ id }) => id);
 }
 
-/** Returns the time before which what expired is not kept any more. */
-function keptSince(now: Date): Date {
+/** Returns the time before which sessions expired that are not kept any more. */
+function expiredBefore(now: Date): Date {
   return new Date(now.getTime() - keptMs);
 }
 
-/** Returns the condition for sessions that expired 30 days ago or were ended a day ago. */
-function isOver({ eb, or }: ExpressionBuilder<Schema, 'login_sessions'>, now: Date) {
-  return or([
-    eb('expires_at', '<', keptSince(now)),
-    eb('revoked_at', '<', new Date(now.getTime() - dayMs)),
-  ]);
+/** Returns the time before which sessions were ended that are not kept any more. */
+function endedBefore(now: Date): Date {
+  return new Date(now.getTime() - dayMs);
 }
 
 /**
- * Removes at most `limit` login sessions that expired over 30 days ago or were ended over a day
- * ago, whose tokens are refused in any case. The reuse of a removed token is still refused, but no
- * longer detected. Resolves with the number of removed sessions.
+ * Removes at most `limit` login sessions that expired over 30 days ago, whose tokens are refused in
+ * any case. The reuse of a removed token is still refused, but no longer detected. Resolves with
+ * the number of removed sessions.
  */
-export async function removeOldSessions(tx: Tx, now: Date, limit: number): Promise<number> {
+export function removeExpiredSessions(tx: Tx, now: Date, limit: number): Promise<number> {
+  const expired = tx
+    .selectFrom('login_sessions')
+    .select('id')
+    .where('expires_at', '<', expiredBefore(now))
+    .orderBy('expires_at');
+  return removeSessions(tx, expired.limit(limit));
+}
+
+/** Removes at most `limit` login sessions that were ended over a day ago, likewise. */
+export function removeEndedSessions(tx: Tx, now: Date, limit: number): Promise<number> {
+  const ended = tx
+    .selectFrom('login_sessions')
+    .select('id')
+    .where('revoked_at', '<', endedBefore(now))
+    .orderBy('revoked_at');
+  return removeSessions(tx, ended.limit(limit));
+}
+
+async function removeSessions(
+  tx: Tx,
+  ids: SelectQueryBuilder<Schema, 'login_sessions', { id: string }>,
+): Promise<number> {
   const { numDeletedRows } = await tx
     .deleteFrom('login_sessions')
-    .where('id', 'in', ({ selectFrom }) =>
-      selectFrom('login_sessions')
-        .select('id')
-        .where((eb) => isOver(eb, now))
-        .limit(limit)
-        .forUpdate()
-        .skipLocked(),
-    )
+    .where('id', 'in', ids.forUpdate().skipLocked())
     .executeTakeFirst();
   return Number(numDeletedRows);
 }
 
-/**
- * Removes at most `limit` refresh tokens that expired over 30 days ago. Resolves with their number.
- */
-export async function removeOldTokens(tx: Tx, now: Date, limit: number): Promise<number> {
-  const { numDeletedRows } = await tx
-    .deleteFrom('refresh_tokens')
-    .where('token_hash', 'in', ({ selectFrom }) =>
-      selectFrom('refresh_tokens')
-        .select('token_hash')
-        .where('expires_at', '<', keptSince(now))
-        .limit(limit)
-        .forUpdate()
-        .skipLocked(),
-    )
-    .executeTakeFirst();
-  return Number(numDeletedRows);
-}
-
-/** Counts the sessions that `removeOldSessions` would remove without a limit. */
+/** Counts the sessions that are removed without a limit. */
 export async function countOldSessions(tx: Tx, now: Date): Promise<number> {
   const { count } = await tx
     .selectFrom('login_sessions')
-    .select(({ fn }) => fn.countAll<number>().as('count'))
-    .where((eb) => isOver(eb, now))
-    .executeTakeFirstOrThrow();
-  return count;
-}
-
-/** Counts the tokens that `removeOldTokens` would remove without a limit. */
-export async function countOldTokens(tx: Tx, now: Date): Promise<number> {
-  const { count } = await tx
-    .selectFrom('refresh_tokens')
-    .select(({ fn }) => fn.countAll<number>().as('count'))
-    .where('expires_at', '<', keptSince(now))
+    .select(({ fn }) => fn.count<number>('id').as('count'))
+    .where(({ eb, or }) =>
+      or([eb('expires_at', '<', expiredBefore(now)), eb('revoked_at', '<', endedBefore(now))]),
+    )
     .executeTakeFirstOrThrow();
   return count;
 }

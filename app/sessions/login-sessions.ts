@@ -14,7 +14,7 @@ import type { Act, Acted } from '../audit-trail/act.ts';
 import { byOwner } from '../audit-trail/event.ts';
 import { lockActive, touch } from './active-device.ts';
 import { endSurplus } from './kept-sessions.ts';
-import { issueRefreshToken, refreshTokenExpiry } from './refresh-token-rows.ts';
+import { refreshTokenExpiry, type RefreshTokens } from './refresh-tokens/refresh-token.ts';
 import type { Revocations } from './revocations.ts';
 import type { SessionView } from './schema.ts';
 
@@ -42,6 +42,7 @@ interface LoginSessionsOptions {
   readonly accounts: Pick<Accounts, 'lockUnchanged'>;
   readonly db: Database;
   readonly act: Act;
+  readonly refreshTokens: RefreshTokens;
   readonly revocations: Revocations;
   readonly clock: Clock;
 }
@@ -64,7 +65,7 @@ export function createLoginSessions(options: LoginSessionsOptions) {
       account: ActiveAccount,
       session: NewSession,
     ): Promise<string | undefined> =>
-      // Only the service login can write refresh tokens.
+      // Only the service login can open sessions.
       act.asService(request, (tx) => openSession(tx, account, session, options), {
         evenWithFullBacklog: true,
       }),
@@ -101,7 +102,7 @@ async function openSession(
   tx: Tx,
   account: ActiveAccount,
   { id, deviceId }: NewSession,
-  { accounts, revocations, clock }: LoginSessionsOptions,
+  { accounts, refreshTokens, revocations, clock }: LoginSessionsOptions,
 ): Promise<Acted<string | undefined>> {
   if (!(await accounts.lockUnchanged(tx, account))) throw new AppError('invalid_proof');
   const now = clock();
@@ -109,6 +110,7 @@ async function openSession(
     await touch(tx, account, await lockActive(tx, account, deviceId), now);
   }
   const isRecovery = account.method === 'recovery';
+  const issued = isRecovery ? undefined : refreshTokens.issue(id, 1);
   await tx
     .insertInto('login_sessions')
     .values({
@@ -119,9 +121,9 @@ async function openSession(
       created_at: now,
       last_used_at: now,
       expires_at: isRecovery ? recoveryTokenExpiry(now) : refreshTokenExpiry(now),
+      ...(issued === undefined ? {} : { refresh_generation: 1, refresh_hash: issued.hash }),
     })
     .execute();
-  const refreshToken = isRecovery ? undefined : await issueRefreshToken(tx, id, now);
   const event = {
     action: 'auth.login',
     ...byOwner(account),
@@ -132,7 +134,7 @@ async function openSession(
     },
   } as const;
   const ended = await endSurplus(tx, revocations, account, id);
-  return { answer: refreshToken, events: [event, ...ended] };
+  return { answer: issued?.refreshToken, events: [event, ...ended] };
 }
 
 /** Locks the owner's login session for the rest of `tx`. Resolves with undefined if none exists. */
@@ -200,15 +202,7 @@ export async function endSessionsOfDevice(
  */
 export async function endRecoverySessions(tx: Tx, userId: string): Promise<number> {
   await lockOpenSessions(tx, userId);
-  const query = endOpenSessions(tx, userId).where(({ not, exists, selectFrom }) =>
-    not(
-      exists(
-        selectFrom('refresh_tokens')
-          .select('token_hash')
-          .whereRef('session_id', '=', 'login_sessions.id'),
-      ),
-    ),
-  );
+  const query = endOpenSessions(tx, userId).where('refresh_hash', 'is', null);
   return Number((await query.executeTakeFirst()).numUpdatedRows);
 }
 

@@ -29,28 +29,43 @@ export interface Uploads {
   findCompleted(caller: Caller, storagePath: string): Promise<CompletedFile | undefined>;
   /**
    * Locks the row of an upload of the owner for the rest of `tx`, so that the upload is not removed
-   * meanwhile. Resolves with false if the upload does not exist any more.
+   * meanwhile.
    */
-  hold(tx: Tx, owner: Owner, storageKey: string): Promise<boolean>;
+  hold(tx: Tx, owner: Owner, storageKey: string): Promise<void>;
+  /**
+   * Locks an upload as `hold` does and keeps it from being removed as unused later, since `tx`
+   * makes a document version of it. Resolves with false if the upload does not exist any more.
+   */
+  use(tx: Tx, owner: Owner, storageKey: string): Promise<boolean>;
   /**
    * Removes the row of an upload whose stored object the caller deletes, so that no quota counts
    * the upload any more.
    */
   forget(tx: Tx, owner: Owner, storageKey: string): Promise<void>;
   /**
-   * Locks all uploads of an owner for the rest of `tx`, so that no document is created from them
-   * meanwhile.
+   * Locks at most `limit` uploads of an owner that no document version uses for the rest of `tx`,
+   * so that no document is created from them meanwhile.
    */
-  holdAll(tx: Tx, owner: Owner): Promise<void>;
+  holdUnused(tx: Tx, owner: Owner, limit: number): Promise<void>;
   /**
-   * Removes all uploads of an owner, in any state, with their stored objects, except uploads whose
-   * file a document version uses. Resolves with the number of removed uploads.
+   * Removes at most `limit` uploads of an owner, in any state, with their stored objects, except
+   * uploads whose file a document version uses. `keys` are the storage keys of files that `tx` took
+   * from their versions.
    */
-  discardAll(tx: Tx, owner: Owner): Promise<number>;
+  discard(tx: Tx, owner: Owner, choice: DiscardChoice): Promise<Discarded>;
 }
 
-/** Number of removed uploads whose storage keys are in memory at once. */
-const discardedAtOnce = 1000;
+export interface DiscardChoice {
+  readonly keys: readonly string[];
+  readonly limit: number;
+}
+
+interface Discarded {
+  /** The number of removed uploads. */
+  readonly count: number;
+  /** Whether more unused uploads may be left. */
+  readonly isMore: boolean;
+}
 
 interface UploadsOptions {
   readonly db: Database;
@@ -110,15 +125,25 @@ export function createUploads({ db, outbox, hashes, clock }: UploadsOptions): Up
     findCompleted,
     async hold(tx, { userId, tenantId }, storageKey) {
       takesLock(tx, 'upload session');
-      const held = await tx
+      await tx
         .selectFrom('upload_sessions')
         .select('id')
         .where('storage_key', '=', storageKey)
         .where('user_id', '=', userId)
         .where('tenant_id', '=', tenantId)
         .forUpdate()
+        .execute();
+    },
+    async use(tx, { userId, tenantId }, storageKey) {
+      takesLock(tx, 'upload session');
+      const { numUpdatedRows } = await tx
+        .updateTable('upload_sessions')
+        .set({ is_used: true })
+        .where('storage_key', '=', storageKey)
+        .where('user_id', '=', userId)
+        .where('tenant_id', '=', tenantId)
         .executeTakeFirst();
-      return held !== undefined;
+      return numUpdatedRows > 0n;
     },
     async forget(tx, { userId, tenantId }, storageKey) {
       await tx
@@ -128,30 +153,44 @@ export function createUploads({ db, outbox, hashes, clock }: UploadsOptions): Up
         .where('tenant_id', '=', tenantId)
         .execute();
     },
-    async holdAll(tx, { userId, tenantId }) {
+    async holdUnused(tx, { userId, tenantId }, limit) {
       takesLock(tx, 'upload session');
       // Counts the locked rows, since returning them would take memory for each.
       await sql`
         select count(*) from (
           select id from upload_sessions
-          where user_id = ${userId}::uuid and tenant_id = ${tenantId} order by id for update
+          where user_id = ${userId}::uuid and tenant_id = ${tenantId} and not is_used
+          order by id limit ${limit} for update
         ) as locked`.execute(tx);
     },
-    async discardAll(tx, owner) {
-      let total = 0;
-      for (;;) {
-        const discarded = await removeUnusedOf(tx, owner, discardedAtOnce);
-        const objects = discarded.flatMap(({ key, version }) =>
-          version === null ? [] : [{ key, version }],
-        );
-        const unfinished = discarded
-          .filter(({ status }) => status === 'IN_PROGRESS')
-          .map(({ key, uploadId }) => ({ key, uploadId }));
-        await outbox.addAll(tx, 'object.delete', objects);
-        await outbox.addAll(tx, 'multipart.abort', unfinished);
-        total += discarded.length;
-        if (discarded.length < discardedAtOnce) return total;
-      }
+    async discard(tx, owner, { keys, limit }) {
+      await release(tx, owner, keys);
+      const { removed, isMore } = await removeUnusedOf(tx, owner, limit);
+      const objects = removed.flatMap(({ key, version }) =>
+        version === null ? [] : [{ key, version }],
+      );
+      const unfinished = removed
+        .filter(({ status }) => status === 'IN_PROGRESS')
+        .map(({ key, uploadId }) => ({ key, uploadId }));
+      await outbox.addAll(tx, 'object.delete', objects);
+      await outbox.addAll(tx, 'multipart.abort', unfinished);
+      return { count: removed.length, isMore };
     },
   };
+}
+
+/** Marks the uploads at the given storage keys as used by no document version. */
+async function release(
+  tx: Tx,
+  { userId, tenantId }: Owner,
+  keys: readonly string[],
+): Promise<void> {
+  if (keys.length === 0) return;
+  await tx
+    .updateTable('upload_sessions')
+    .set({ is_used: false })
+    .where('storage_key', '=', sql<string>`any(${keys}::text[])`)
+    .where('user_id', '=', userId)
+    .where('tenant_id', '=', tenantId)
+    .execute();
 }

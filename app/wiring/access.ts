@@ -19,6 +19,7 @@ import { createFreshProofs } from '../sessions/fresh-proof.ts';
 import { startRevocations } from '../sessions/revocations.ts';
 import { createSrpExchange } from '../auth/login/srp-exchange.ts';
 import { createSrpSessions } from '../auth/login/srp-sessions.ts';
+import { createRefreshTokens } from '../sessions/refresh-tokens/refresh-token.ts';
 import { createTokenRefresh } from '../sessions/refresh-rotation.ts';
 import type { Clock } from '../async/clock.ts';
 import type { Config } from '../config/config.ts';
@@ -102,13 +103,29 @@ export function startAccess(config: Config, options: AccessOptions) {
   });
   const reauth = createReauth({ ...config.auth, exchange, passwordCheck, reauthTokens, act });
   const revocations = startRevocations({ db, log });
-  const loginSessions = createLoginSessions({ accounts, db, act, revocations, clock });
+  const refreshTokens = createRefreshTokens({ keys });
+  const loginSessions = createLoginSessions({
+    accounts,
+    db,
+    act,
+    refreshTokens,
+    revocations,
+    clock,
+  });
   const sessionBinding = createSessionBinding(config.auth);
   const internalKeys = createInternalKeys({ ...config.internalKeys, log });
   const internalUses = countInternalUses({ tallies, clock, log });
   const keySets = recordKeySets({ db, audit, internalKeys, log });
   const login = createLogin({ exchange, tokens, sessions: loginSessions, limits });
-  const refreshing = createTokenRefresh({ accounts, tokens, revocations, limits, act, clock });
+  const refreshing = createTokenRefresh({
+    accounts,
+    tokens,
+    refreshTokens,
+    revocations,
+    limits,
+    act,
+    clock,
+  });
   return {
     accounts,
     deviceGuard: createDeviceGuard({ binding: sessionBinding, clock }),

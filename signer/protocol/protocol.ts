@@ -90,7 +90,7 @@ export const TokenResponse = z.strictObject({ token: z.string() });
 /**
  * The labels for which the signer computes a MAC. The application uses the MAC of a label as a key.
  */
-export const MacLabel = z.enum(['email-hash', 'address-hash', 'decoy']);
+export const MacLabel = z.enum(['email-hash', 'address-hash', 'decoy', 'refresh-token']);
 export type MacLabel = z.output<typeof MacLabel>;
 
 /**

@@ -104,6 +104,7 @@ export const floors: readonly Floor[] = [
       'app/sessions/development',
       'app/sessions/streams',
       'app/sessions',
+      'app/sessions/refresh-tokens',
       'app/tokens/external-issuers',
       'app/tokens',
       'app/identity-provider/keycloak',

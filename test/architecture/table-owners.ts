@@ -44,7 +44,6 @@ export const tableOwners: TableOwners = {
   object_checks: ['app/documents'],
   outbox: ['app/outbox'],
   purge_runs: ['app/lifecycle'],
-  refresh_tokens: ['app/sessions'],
   registrations: ['app/registration', 'app/lifecycle'],
   replaced_keys: ['app/replaced-keys'],
   restore_acceptances: ['app/restore'],
@@ -78,7 +77,6 @@ export const tableExceptions: readonly TableException[] = [
   { table: 'documents', file: 'app/sharing/received.ts', reason: sharedRows },
   { table: 'document_versions', file: 'app/sharing/received.ts', reason: sharedRows },
   { table: 'documents', file: 'app/sharing/share-rows.ts', reason: sharedRows },
-  { table: 'documents', file: 'app/sharing/removal.ts', reason: sharedRows },
   {
     table: 'accounts',
     file: 'app/sharing/recipients.ts',

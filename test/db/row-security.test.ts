@@ -102,7 +102,7 @@ test.serial('a user sees all of their own rows and nobody else’s', async (t) =
     [alice.userId, alice.tenantId],
   );
   for (const table of tables.filter(isConcealed)) {
-    const seen = await reach(alice, `select * from ${quoted(table)}`);
+    const seen = await reach(alice, `select 1 from ${quoted(table)}`);
     const own = table.hasOwner
       ? await service.query(
           `select 1 from ${quoted(table)} where user_id = $1 and tenant_id = $2`,
@@ -123,10 +123,10 @@ test.serial(
     ];
     for (const table of tables.filter(isConcealed)) {
       for (const stranger of strangers) {
-        t.is(await reach(stranger, `select * from ${quoted(table)}`), 0, table.name);
+        t.is(await reach(stranger, `select 1 from ${quoted(table)}`), 0, table.name);
       }
       t.is(
-        await reach(undefined, `select * from ${quoted(table)}`),
+        await reach(undefined, `select 1 from ${quoted(table)}`),
         0,
         `${table.name}, without a user`,
       );
@@ -137,7 +137,7 @@ test.serial(
 test.serial('settings left empty by an earlier transaction make no row visible', async (t) => {
   for (const table of tables.filter(isConcealed)) {
     t.is(
-      await reach({ userId: '', tenantId: '' }, `select * from ${quoted(table)}`),
+      await reach({ userId: '', tenantId: '' }, `select 1 from ${quoted(table)}`),
       0,
       table.name,
     );

@@ -212,6 +212,34 @@ test('rows of the previous release are counted, and long histories expire', asyn
   t.deepEqual(expiring.rows, [{ newest: 50, count: 51 }]);
 });
 
+test('sessions of earlier refresh tokens end with their access tokens', async (t) => {
+  const { owner, client } = await databaseAt(t, 'Migration0048Downloads');
+  const [refreshed, recovery] = [randomUUID(), randomUUID()];
+  await client.query(
+    `insert into login_sessions (id, user_id, tenant_id, last_used_at, expires_at)
+     select id, gen_random_uuid(), 'default', now(), now() + interval '30 days'
+     from unnest($1::uuid[]) id`,
+    [[refreshed, recovery]],
+  );
+  await client.query(
+    `insert into refresh_tokens (token_hash, session_id, expires_at, used_at, successor_hash)
+     values (repeat('a', 64), $1, now() + interval '30 days', now(), repeat('b', 64)),
+       (repeat('b', 64), $1, now() + interval '30 days', null, null)`,
+    [refreshed],
+  );
+  await upgrade(t, owner);
+  const { rows } = await client.query(
+    `select id, refresh_generation as generation, encode(refresh_hash, 'hex') as hash,
+       expires_at < now() + interval '1 hour' as "isEnding"
+     from login_sessions order by id = $1 desc`,
+    [refreshed],
+  );
+  t.deepEqual(rows, [
+    { id: refreshed, generation: 1, hash: 'b'.repeat(64), isEnding: true },
+    { id: recovery, generation: 0, hash: null, isEnding: false },
+  ]);
+});
+
 test('a migration fails rather than overlook rows hidden by row-level security', async (t) => {
   const { owner } = await databaseAt(t, 'Migration0004Documents');
   const orm = await connectOwner(owner);

@@ -12,7 +12,6 @@ export const nothing = {
   forgottenSyncUndos: 0,
   removedAddresses: 0,
   removedLoginSessions: 0,
-  removedRefreshTokens: 0,
   removedSessionDevices: 0,
   removedReplacedKeys: 0,
   removedExports: 0,

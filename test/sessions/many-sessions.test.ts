@@ -1,6 +1,6 @@
 import test from 'ava';
 import { openDatabase } from '../../app/db/database.ts';
-import { removeOldSessions } from '../../app/sessions/kept-sessions.ts';
+import { removeEndedSessions } from '../../app/sessions/kept-sessions.ts';
 import { entriesOf, logOut, refresh, sessionIdOf, tryToken } from '../support/accounts/sessions.ts';
 import {
   beginLogin,
@@ -89,13 +89,12 @@ test('a session that was ended over a day ago is removed with its refresh tokens
   const [ended, open] = [await openSession(vault, account), await openSession(vault, account)];
   await logOut(vault, ended.accessToken);
   const removeIn = (hours: number) =>
-    db.asService((tx) => removeOldSessions(tx, new Date(Date.now() + hours * 3_600_000), 100));
+    db.asService((tx) => removeEndedSessions(tx, new Date(Date.now() + hours * 3_600_000), 100));
   const ids = [ended, open].map(({ accessToken }) => sessionIdOf(accessToken));
   const kept = async () => {
-    const rows = await sql(
-      'select session_id as id from refresh_tokens where session_id = any($1::uuid[])',
-      [ids],
-    );
+    const rows = await sql('select id from login_sessions where id = any($1::uuid[]) order by id', [
+      ids,
+    ]);
     return new Set(rows.map(({ id }) => id));
   };
   await removeIn(23);

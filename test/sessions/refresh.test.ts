@@ -38,7 +38,7 @@ test('a refresh returns exactly a new pair of tokens of the same session', async
   t.is(headers.get('cache-control'), 'no-store');
   const { accessToken, refreshToken, ...rest } = body as TokenPair;
   t.deepEqual(rest, { tokenType: 'Bearer', expiresIn: 900 } as object);
-  t.regex(refreshToken, /^prt_[A-Za-z0-9_-]{43}$/);
+  t.regex(refreshToken, /^prt_[A-Za-z0-9_-]{80}$/);
   t.not(refreshToken, first.refreshToken);
   t.is(sessionIdOf(accessToken), sessionIdOf(first.accessToken));
   t.not(decodeJwt(accessToken).jti, decodeJwt(first.accessToken).jti);
@@ -83,8 +83,8 @@ test('a refresh extends the session', async (t) => {
 /** Lets the time pass in which a used refresh token may come again. */
 async function outlastRepetition(refreshToken: string): Promise<void> {
   await sql(
-    `update refresh_tokens set used_at = used_at - interval '10.001 seconds'
-     where token_hash = $1 and used_at is not null`,
+    `update login_sessions set previous_used_at = previous_used_at - interval '10.001 seconds'
+     where previous_hash = decode($1, 'hex')`,
     [hashOf(refreshToken)],
   );
 }
@@ -125,8 +125,8 @@ test('the end of one session leaves the others open', async (t) => {
 
 test('unknown, expired and revoked refresh tokens get the same refusal', async (t) => {
   const expired = await openSession(vault, account);
-  await sql(`update refresh_tokens set expires_at = now() where token_hash = $1`, [
-    hashOf(expired.refreshToken),
+  await sql('update login_sessions set expires_at = now() where id = $1', [
+    sessionIdOf(expired.accessToken),
   ]);
   const revoked = await openSession(vault, account);
   await logOut(vault, revoked.accessToken);
@@ -141,7 +141,8 @@ test('unknown, expired and revoked refresh tokens get the same refusal', async (
   await sql(`update accounts set tenant_id = 'another' where email = $1`, [moved.email]);
 
   const tokens = {
-    'a random one': `prt_${randomBytes(32).toString('base64url')}`,
+    'a random one': `prt_${randomBytes(60).toString('base64url')}`,
+    'one of the form of earlier releases': `prt_${randomBytes(32).toString('base64url')}`,
     'an empty one': '',
     'no token at all': 'jam',
     'an access token': expired.accessToken.slice(0, 256),
@@ -173,18 +174,21 @@ test('a new access token has the current rights of the account', async (t) => {
   t.is(plan, 'large');
 });
 
-test('the database stores only the hash of a refresh token', async (t) => {
+test('the database stores only the hashes of two refresh tokens of a session', async (t) => {
   const first = await openSession(vault, account);
   const second = (await refresh(vault, first.refreshToken)).body as TokenPair;
-  for (const { refreshToken } of [first, second]) {
-    const rows = await sql('select token_hash from refresh_tokens where token_hash = $1', [
-      hashOf(refreshToken),
-    ]);
-    t.is(rows.length, 1);
-  }
-  for (const table of ['refresh_tokens', 'login_sessions', 'audit_log', 'outbox']) {
-    const rows = await sql(`select to_json(x)::text as row from ${table} x`);
-    for (const { row } of rows) t.false(String(row).includes('prt_'), table);
+  const third = (await refresh(vault, second.refreshToken)).body as TokenPair;
+  const rows = await sql(
+    `select refresh_generation as generation, encode(refresh_hash, 'hex') as good,
+       encode(previous_hash, 'hex') as previous
+     from login_sessions where id = $1`,
+    [sessionIdOf(first.accessToken)],
+  );
+  const [good, previous] = [hashOf(third.refreshToken), hashOf(second.refreshToken)];
+  t.deepEqual(rows, [{ generation: 3, good, previous }]);
+  for (const table of ['login_sessions', 'audit_log', 'outbox']) {
+    const texts = await sql(`select to_json(x)::text as row from ${table} x`);
+    for (const { row } of texts) t.false(String(row).includes('prt_'), table);
   }
 });
 

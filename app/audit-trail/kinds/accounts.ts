@@ -42,7 +42,7 @@ export const accountEvents = {
     resource: 'account',
     actor: 'system',
     data: z.strictObject({ sessions: Count, ...removedWithAccount }),
-    note: 'how many objects that were added after the closure were removed',
+    note: 'how many objects of a large account, or added after the closure, were removed',
   },
   'account.granted': {
     resource: 'account',

@@ -15,7 +15,6 @@ const maintenanceCounts = {
   forgottenSyncUndos: Count.optional(),
   removedAddresses: Count.optional(),
   removedLoginSessions: Count.optional(),
-  removedRefreshTokens: Count.optional(),
   removedSessionDevices: Count.optional(),
   removedReplacedKeys: Count.optional(),
   removedExports: Count.optional(),

@@ -34,7 +34,7 @@ export async function forgetAddressesOf(tx: Tx, accountIds: readonly string[]): 
 export async function countOldAddresses(tx: Tx, now: Date): Promise<number> {
   const { count } = await tx
     .selectFrom('known_addresses')
-    .select(({ fn }) => fn.countAll<number>().as('count'))
+    .select(({ fn }) => fn.count<number>('account_id').as('count'))
     .where('last_login_at', '<=', lastOld(now))
     .executeTakeFirstOrThrow();
   return count;

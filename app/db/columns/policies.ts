@@ -102,7 +102,8 @@ export function isRecipient(table: string): string {
  * Returns the policy that lets a recipient read the rows of a document that is shared by a sender
  * whom the recipient does not block, with `version` only those of a version that is shared. The
  * policy cannot recurse: the policies for reading document_shares and sender_blocks query no other
- * table.
+ * table. Postgres tries the permissive policies of a table in the reverse order of their names, so
+ * this name comes before that of the owner's policy: no share is looked up for one's own rows.
  */
 export function sharedWithCaller(table: string, column: string, version?: string): PolicyDef {
   const isOfVersion = `document_shares.version = ${table}.${version}`;
@@ -113,7 +114,8 @@ export function sharedWithCaller(table: string, column: string, version?: string
   ];
   const isReceived = conditions.join(' and ');
   const isShared = `exists (select 1 from document_shares where ${isReceived} and ${isNotBlocked})`;
-  return { name: `${table}_shared`, command: 'select', roles: ['probatio_app'], using: isShared };
+  const name = `${table}_by_share`;
+  return { name, command: 'select', roles: ['probatio_app'], using: isShared };
 }
 
 /** The SQL condition that the recipient of a row of document_shares does not block its sender. */

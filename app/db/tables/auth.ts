@@ -4,8 +4,9 @@ import { ownedByService, ownedByUser } from '../columns/policies.ts';
 import { refuses } from '../columns/triggers.ts';
 
 /**
- * A login session with its refresh tokens. Its id is the `sid` of its access tokens. No revocation
- * is undone, and the app login may only revoke sessions and bind them to devices.
+ * A login session with its refresh tokens (docs/adr/0032). Its id is the `sid` of its access
+ * tokens. No revocation is undone. The app login may only revoke sessions and bind them to devices,
+ * and does not read the hashes.
  */
 export const LoginSession = defineEntity({
   name: 'LoginSession',
@@ -32,6 +33,16 @@ export const LoginSession = defineEntity({
     },
     { name: 'login_sessions_expiry', properties: ['expiresAt'] },
   ],
+  checks: [
+    {
+      name: 'login_sessions_refresh',
+      expression: '(refresh_generation > 0) = (refresh_hash is not null)',
+    },
+    {
+      name: 'login_sessions_previous',
+      expression: '(previous_hash is null) = (previous_used_at is null)',
+    },
+  ],
   properties: {
     id: p.uuid().primary(),
     ...owner(),
@@ -42,32 +53,14 @@ export const LoginSession = defineEntity({
     /** When the newest refresh token of the session expires. */
     expiresAt: timestamp(),
     revokedAt: timestamp().nullable(),
-  },
-});
-
-/**
- * A refresh token, stored as its SHA-256. A used token stays in the table, so that its reuse is
- * detected.
- */
-export const RefreshToken = defineEntity({
-  name: 'RefreshToken',
-  tableName: 'refresh_tokens',
-  rowLevelSecurity: 'force',
-  policies: ownedByService('refresh_tokens'),
-  indexes: [
-    { name: 'refresh_tokens_session', properties: ['session'] },
-    { name: 'refresh_tokens_expires', properties: ['expiresAt'] },
-  ],
-  properties: {
-    tokenHash: p.text().primary(),
-    session: () =>
-      p.manyToOne(LoginSession).mapToPk().deleteRule('cascade').updateRule('no action'),
-    createdAt: createdAt(),
-    expiresAt: timestamp(),
-    /** When the token was used, or replaced by another successor of its predecessor. */
-    usedAt: timestamp().nullable(),
-    /** The hash of the token that the last use of this one returned. */
-    successorHash: p.text().nullable(),
+    /** The number of the good refresh token, from 1 on; 0 if the session never had one. */
+    refreshGeneration: p.integer().default(0),
+    /** The SHA-256 of the good refresh token. */
+    refreshHash: p.blob().$type<Buffer>().nullable(),
+    /** The SHA-256 of the token for which the good one was issued. */
+    previousHash: p.blob().$type<Buffer>().nullable(),
+    /** When that token was used for the first time. */
+    previousUsedAt: timestamp().nullable(),
   },
 });
 
@@ -95,6 +88,7 @@ export const KnownAddress = defineEntity({
   tableName: 'known_addresses',
   rowLevelSecurity: 'force',
   policies: ownedByService('known_addresses'),
+  indexes: [{ name: 'known_addresses_age', properties: ['lastLoginAt'] }],
   properties: {
     accountId: p.uuid().primary(),
     /** HMAC-SHA-256 of the network in hex. */

@@ -74,6 +74,13 @@ export const DocumentVersion = defineEntity({
         'create index document_versions_pending on document_versions (created_at) ' +
         "where status = 'PENDING'",
     },
+    {
+      name: 'document_versions_unsealed',
+      expression:
+        'create index document_versions_unsealed ' +
+        'on document_versions (user_id, tenant_id, document_id) ' +
+        "where status <> 'SEALED'",
+    },
   ],
   checks: [
     { name: 'document_versions_status', expression: "status in ('PENDING', 'SEALED', 'EXPIRED')" },

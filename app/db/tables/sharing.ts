@@ -69,7 +69,7 @@ export const DocumentShare = defineEntity({
   policies: [
     ...writtenUnder('document_shares', 'document_id', 'documents'),
     {
-      name: 'document_shares_recipient',
+      name: 'document_shares_by_recipient',
       command: 'select',
       roles: ['probatio_app'],
       using: isRecipient('document_shares'),
@@ -77,10 +77,8 @@ export const DocumentShare = defineEntity({
   ],
   uniques: [{ name: 'document_shares_recipient_ref', properties: ['document', 'recipientRef'] }],
   indexes: [
-    {
-      name: 'document_shares_received',
-      properties: ['recipientUserId', 'id'],
-    },
+    { name: 'document_shares_given', properties: ['userId', 'id'] },
+    { name: 'document_shares_received', properties: ['recipientUserId', 'id'] },
   ],
   properties: {
     id: p.uuid().primary(),

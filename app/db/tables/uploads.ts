@@ -20,15 +20,22 @@ export const UploadSession = defineEntity({
         "where status = 'IN_PROGRESS'",
     },
     {
-      name: 'upload_sessions_completed',
+      name: 'upload_sessions_unused',
       expression:
-        'create index upload_sessions_completed on upload_sessions (completed_at) ' +
-        "where status = 'COMPLETED'",
+        'create index upload_sessions_unused on upload_sessions (completed_at, id) ' +
+        "where status = 'COMPLETED' and not is_used",
+    },
+    {
+      name: 'upload_sessions_unused_of_user',
+      expression:
+        'create index upload_sessions_unused_of_user on upload_sessions (user_id, tenant_id, id) ' +
+        'where not is_used',
     },
     {
       name: 'upload_sessions_ended',
       expression:
-        'create index upload_sessions_ended on upload_sessions (expires_at) ' +
+        'create index upload_sessions_ended ' +
+        'on upload_sessions ((coalesce(aborted_at, expires_at))) ' +
         "where status in ('ABORTED', 'EXPIRED')",
     },
   ],
@@ -61,6 +68,8 @@ export const UploadSession = defineEntity({
     objectVersion: p.text().nullable(),
     /** SHA3-256 of the stored bytes in hex; set once the background hash is done. */
     fileHash: p.text().nullable(),
+    /** Whether a document version was made of the file. */
+    isUsed: p.boolean().default(false),
   },
 });
 

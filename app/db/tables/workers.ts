@@ -31,6 +31,17 @@ export const OutboxMessage = defineEntity({
       name: 'outbox_user',
       expression: 'create index outbox_user on outbox (user_id) where user_id is not null',
     },
+    {
+      name: 'outbox_mail_to',
+      expression:
+        "create index outbox_mail_to on outbox ((payload::json ->> 'to')) where kind = 'email'",
+    },
+    {
+      name: 'outbox_key',
+      expression:
+        "create index outbox_key on outbox ((payload::json ->> 'key')) " +
+        "where kind in ('object.delete', 'multipart.abort')",
+    },
   ],
   properties: {
     id: p.uuid().primary(),

@@ -28,7 +28,7 @@ export async function findFile(
  * file, or if the file has been removed.
  */
 export async function insertVersion(tx: Tx, uploads: Uploads, row: VersionRow): Promise<void> {
-  const isHeld = await uploads.hold(tx, ownerOf(row), row.storage_key);
+  const isHeld = await uploads.use(tx, ownerOf(row), row.storage_key);
   const taken = await tx
     .selectFrom('document_versions')
     .select('document_id')

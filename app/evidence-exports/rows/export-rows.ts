@@ -51,16 +51,16 @@ export function findExport(tx: Tx, jobId: string) {
     .executeTakeFirst();
 }
 
-/** Says which archives to remove: those of a document, of an owner, or of jobs. */
+/** Says which archives to remove: those of a document, a number of an owner's, or of jobs. */
 export type ExportChoice =
   | { readonly documentId: string }
-  | { readonly owner: Owner }
+  | { readonly owner: Owner; readonly limit: number }
   | { readonly jobIds: readonly string[] };
 
-/** Removes archives; the outbox removes the stored files. */
-export async function removeExports(tx: Tx, outbox: Outbox, choice: ExportChoice): Promise<void> {
+/** Removes archives; the outbox removes the stored files. Resolves with their number. */
+export function removeExports(tx: Tx, outbox: Outbox, choice: ExportChoice): Promise<number> {
   const exports = tx.selectFrom('evidence_exports').select('job_id');
-  await remove(tx, outbox, chosenFrom(exports, choice));
+  return remove(tx, outbox, chosenFrom(exports, choice));
 }
 
 type ExportIds = SelectQueryBuilder<Schema, 'evidence_exports', { job_id: string }>;
@@ -71,7 +71,8 @@ function chosenFrom(exports: ExportIds, choice: ExportChoice): ExportIds {
     return exports.where('job_id', '=', sql<string>`any(${choice.jobIds}::uuid[])`);
   }
   const { userId, tenantId } = choice.owner;
-  return exports.where('user_id', '=', userId).where('tenant_id', '=', tenantId);
+  const own = exports.where('user_id', '=', userId).where('tenant_id', '=', tenantId);
+  return own.limit(choice.limit);
 }
 
 /** Removes up to `limit` expired archives. Resolves with their number. */

@@ -2,10 +2,8 @@ import type { Clock } from '../../async/clock.ts';
 import { forgetAddressesOf } from '../../auth/login/known-client-addresses.ts';
 import { lengthy, type Database, type Owner, type Tx } from '../../db/database.ts';
 import { takesLock } from '../../db/lock-order.ts';
-import { removeUnsealed } from '../../documents/remove-unsealed.ts';
 import { lockEnvelope } from '../../envelopes/rows.ts';
 import { AppError } from '../../errors/app-error.ts';
-import { removeExports } from '../../evidence-exports/rows/export-rows.ts';
 import type { ServiceRequest } from '../../http/requests/request.ts';
 import { forgetLater } from '../../mfa/account-closure.ts';
 import { noticeExpiry } from '../../outbox/mail.ts';
@@ -13,11 +11,11 @@ import type { Outbox } from '../../outbox/outbox.ts';
 import { removeWaitingMails } from '../../outbox/waiting.ts';
 import { endSessions } from '../../sessions/login-sessions.ts';
 import type { Revocations } from '../../sessions/revocations.ts';
-import { removeSharing } from '../../sharing/removal.ts';
 import type { Act, Acted } from '../../audit-trail/act.ts';
 import type { AuditTrail } from '../../audit-trail/audit-trail.ts';
 import type { Uploads } from '../../uploads/uploads.ts';
 import { removeRows } from '../owned-rows.ts';
+import { removeData } from './owned-data.ts';
 
 /** Milliseconds from the closure to the sweep: longer than any request that can add data takes. */
 const sweepAfterMs = 300_000;
@@ -52,7 +50,7 @@ export function createClosure(options: ClosureOptions) {
     // processes refuse the account's other sessions, within 5 s.
     if (caller.sessionId !== undefined) await revocations.revoke(tx, caller, caller.sessionId);
     await removeWaitingMails(tx, [caller.userId], email);
-    const removed = { ...keys, ...(await removeData(tx, { uploads, outbox }, caller)) };
+    const { counts, isMore } = await removeData(tx, { uploads, outbox }, caller);
     await outbox.add(tx, 'email', {
       to: email,
       template: 'account-closed',
@@ -60,11 +58,11 @@ export function createClosure(options: ClosureOptions) {
       expiresAt: noticeExpiry(now),
     });
     await forgetLater(tx, outbox, caller.userId);
-    await sweepLater(tx, outbox, caller, now);
+    await sweepLater(tx, outbox, caller, isMore ? now : afterRequests(now));
     const closed = {
       action: 'account.closed',
       resource: { type: 'account', id: caller.userId },
-      data: removed,
+      data: { ...keys, ...counts },
     } as const;
     return { answer: undefined, events: [closed] };
   }
@@ -74,10 +72,11 @@ export function createClosure(options: ClosureOptions) {
      * Closes the caller's account in one transaction: forgets the e-mail address, which may be
      * registered again, revokes the login sessions, and removes credentials, envelopes, uploads,
      * unsealed documents, shares and synchronised objects; the outbox deletes their stored objects
-     * later. Removes everything that was committed before. Only a request that was admitted before
-     * can still add an upload session, an envelope, a share or a login session: `sweep` removes
-     * such additions. Throws access_denied for users of other issuers, and invalid_token if the
-     * account is closed already.
+     * later. Removes everything that was committed before, except that of over `closureBatchSize`
+     * rows of a kind `sweep` removes the rest, at once and batch by batch. Only a request that was
+     * admitted before can still add an upload session, an envelope, a share or a login session:
+     * `sweep` removes such additions too. Throws access_denied for users of other issuers, and
+     * invalid_token if the account is closed already.
      */
     async close(request: ServiceRequest): Promise<void> {
       if (request.caller.issuer !== issuer) throw new AppError('access_denied');
@@ -85,21 +84,21 @@ export function createClosure(options: ClosureOptions) {
     },
 
     /**
-     * Removes everything that was still added to an account after its closure. If it removed
-     * anything, schedules another sweep. Has no effect if the account is not closed.
+     * Removes the next batch of what is left of an account after its closure, or was added since.
+     * If it removed anything, schedules another sweep: at once if more may be left. Has no effect
+     * if the account is not closed.
      */
     sweep: (owner: Owner): Promise<void> =>
       db.asService(async (tx) => {
         if (!(await isClosed(tx, owner))) return;
         const keys = await removeKeys(tx, owner);
         const sessions = await endLogins(tx, owner);
-        const removed = {
-          sessions,
-          ...keys,
-          ...(await removeData(tx, { uploads, outbox }, owner)),
-        };
-        if (Object.values(removed).every((count) => count === 0)) return;
-        await sweepLater(tx, outbox, owner, clock());
+        const { counts, isMore } = await removeData(tx, { uploads, outbox }, owner);
+        const removed = { sessions, ...keys, ...counts };
+        const isDone = !isMore && Object.values(removed).every((count) => count === 0);
+        if (isDone) return;
+        const now = clock();
+        await sweepLater(tx, outbox, owner, isMore ? now : afterRequests(now));
         await audit.append(tx, {
           action: 'account.swept',
           actor: { type: 'system', id: null },
@@ -118,28 +117,21 @@ export function createClosure(options: ClosureOptions) {
  */
 async function removeKeys(tx: Tx, owner: Owner) {
   await lockEnvelope(tx, owner, { kind: 'MASTER' });
-  const { key_envelopes: envelopes = 0, devices = 0 } = await removeRows(tx, owner, 'keys');
-  return { envelopes, devices };
+  const { counts } = await removeRows(tx, owner, 'keys');
+  return { envelopes: counts.key_envelopes ?? 0, devices: counts.devices ?? 0 };
 }
 
-/**
- * Removes the data of a user: evidence exports, shares, unsealed documents, uploads and
- * synchronised objects.
- */
-async function removeData(
+/** Returns the time when the requests that were admitted before `now` are over. */
+function afterRequests(now: Date): Date {
+  return new Date(now.getTime() + sweepAfterMs);
+}
+
+function sweepLater(
   tx: Tx,
-  { uploads, outbox }: Pick<ClosureOptions, 'uploads' | 'outbox'>,
-  owner: Owner,
-) {
-  await removeExports(tx, outbox, { owner });
-  const shared = await removeSharing(tx, owner);
-  const removed = await removeUnsealed(tx, uploads, owner);
-  const { sync_objects: syncObjects = 0 } = await removeRows(tx, owner, 'data');
-  return { ...removed, ...shared, syncObjects };
-}
-
-function sweepLater(tx: Tx, outbox: Outbox, { userId, tenantId }: Owner, now: Date): Promise<void> {
-  const notBefore = new Date(now.getTime() + sweepAfterMs);
+  outbox: Outbox,
+  { userId, tenantId }: Owner,
+  notBefore: Date,
+): Promise<void> {
   return outbox.addAll(tx, 'account.sweep', [{ userId, tenantId }], notBefore);
 }
 

@@ -1,3 +1,4 @@
+import { sql } from 'kysely';
 import type { AuditTrail } from '../../audit-trail/audit-trail.ts';
 import type { Clock } from '../../async/clock.ts';
 import type { Tx } from '../../db/database.ts';
@@ -5,7 +6,13 @@ import type { Outbox } from '../../outbox/outbox.ts';
 import { usableMs } from '../sessions/limits.ts';
 import { expiredEvent, expireOverdue, selectOverdue } from '../sessions/overdue.ts';
 import type { SessionRow } from '../sessions/session-rows.ts';
-import { countUnused, findUnused, removeUnused, type CompletedPlace } from './unused-uploads.ts';
+import {
+  countUnused,
+  cutByParts,
+  findUnused,
+  removeUnused,
+  type CompletedPlace,
+} from './unused-uploads.ts';
 
 /** The request that expires uploads, as the audit entries of the expired uploads name it. */
 interface ExpiryCause {
@@ -81,19 +88,21 @@ export function createUploadExpiry({ audit, outbox, clock }: ExpiryOptions) {
     },
 
     /**
-     * Removes upload sessions that were aborted or expired at least 7 days ago. Resolves with the
-     * number of removed sessions; fewer than `expiryBatchSize` means that this batch was the last.
+     * Removes upload sessions that were aborted or expired at least 7 days ago: at most
+     * `expiryBatchSize`, and fewer if they have many parts. Resolves with the number of removed
+     * sessions; none means that no session is left.
      */
     async removeSessions(tx: Tx): Promise<number> {
+      const found = await selectEnded(tx, ago(endedKeptMs))
+        .select(['id', 'total_parts as totalParts'])
+        .orderBy(endedAt)
+        .limit(expiryBatchSize)
+        .forUpdate()
+        .skipLocked()
+        .execute();
       const { numDeletedRows } = await tx
         .deleteFrom('upload_sessions')
-        .where('id', 'in', () =>
-          selectEnded(tx, ago(endedKeptMs))
-            .select('id')
-            .limit(expiryBatchSize)
-            .forUpdate()
-            .skipLocked(),
-        )
+        .where('id', '=', sql<string>`any(${cutByParts(found)}::uuid[])`)
         .executeTakeFirst();
       return Number(numDeletedRows);
     },
@@ -109,12 +118,15 @@ export function createUploadExpiry({ audit, outbox, clock }: ExpiryOptions) {
   };
 }
 
+/** The time since when a session has been aborted or over, as its index has it. */
+const endedAt = sql<Date>`coalesce(aborted_at, expires_at)`;
+
 /** Selects upload sessions that were aborted, or whose time was over, at the time `before`. */
 function selectEnded(tx: Tx, before: Date) {
   return tx
     .selectFrom('upload_sessions')
     .where('status', 'in', ['ABORTED', 'EXPIRED'])
-    .where(({ fn }) => fn.coalesce('aborted_at', 'expires_at'), '<=', before);
+    .where(endedAt, '<=', before);
 }
 
 async function countAll(query: ReturnType<typeof selectOverdue>): Promise<number> {

@@ -56,10 +56,11 @@ test('a recovery login gets a token of ten minutes and no refresh token', async 
     t.like(await entriesOf(vault, sessionId), [
       { action: 'auth.login', data: { method: 'recovery' } },
     ]);
-    const tokens = await createSql(vault)('select 1 from refresh_tokens where session_id = $1', [
-      sessionId,
-    ]);
-    t.deepEqual(tokens, []);
+    const sessions = await createSql(vault)(
+      'select refresh_generation as number, refresh_hash as hash from login_sessions where id = $1',
+      [sessionId],
+    );
+    t.deepEqual(sessions, [{ number: 0, hash: null }]);
   }
 });
 

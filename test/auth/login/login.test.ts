@@ -91,7 +91,7 @@ test('both responses have exactly the documented fields', async (t) => {
     'refreshToken',
     'tokenType',
   ]);
-  t.regex(String(second['refreshToken']), /^prt_[A-Za-z0-9_-]{43}$/);
+  t.regex(String(second['refreshToken']), /^prt_[A-Za-z0-9_-]{80}$/);
   t.is(second['tokenType'], 'Bearer');
   t.is(second['expiresIn'], 900);
   t.regex(String(second['M2']), /^[0-9a-f]{64}$/);

@@ -138,6 +138,10 @@ const attacks: Readonly<Record<string, readonly string[]>> = {
     'update login_sessions set id = gen_random_uuid() where revoked_at is not null',
   ],
   'prolong a session': ["update login_sessions set expires_at = 'infinity'"],
+  'read the hash of a refresh token': ['select refresh_hash from login_sessions'],
+  'give a session a refresh token of its own': [
+    "update login_sessions set refresh_hash = sha256('mine'), refresh_generation = 1",
+  ],
   'invent a session': [
     `insert into login_sessions (id, user_id, tenant_id, last_used_at, expires_at)
      select gen_random_uuid(), user_id, tenant_id, now(), 'infinity' from documents limit 1`,

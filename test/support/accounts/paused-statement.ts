@@ -25,7 +25,7 @@ export async function pauseAt(vault: Vault, statement: string): Promise<{ end():
 }
 
 /** Resolves once `count` of the vault's transactions wait for a lock. */
-export async function untilWaiting(vault: Vault, count: number): Promise<void> {
+export async function untilWaiting(vault: Pick<Vault, 'databases'>, count: number): Promise<void> {
   const sql = createSql(vault);
   // Ignores short waits, as the vault's workers also wait for each other.
   const waiting = `
