@@ -32,6 +32,7 @@ const lockOrder = [
   'dead letter',
   'job',
   'audit sequence',
+  'maintenance run',
   'maintenance task',
 ] as const;
 

@@ -37,6 +37,7 @@ import { Migration0040Jobs } from './migrations/0040-jobs.ts';
 import { Migration0046ObjectChecks } from './migrations/0046-object-checks.ts';
 import { Migration0047EvidenceExports } from './migrations/0047-evidence-exports.ts';
 import { Migration0048Downloads } from './migrations/0048-downloads.ts';
+import { Migration0051MaintenanceRuns } from './migrations/0051-maintenance-runs.ts';
 import { entities } from './schema.ts';
 
 /**
@@ -78,6 +79,7 @@ const migrations: readonly ConcreteMigration[] = [
   Migration0046ObjectChecks,
   Migration0047EvidenceExports,
   Migration0048Downloads,
+  Migration0051MaintenanceRuns,
 ];
 
 /** An arbitrary key of the advisory lock that lets only one process migrate at a time. */

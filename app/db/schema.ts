@@ -1,6 +1,6 @@
 import type { InferKyselyDB } from '@mikro-orm/postgresql';
 import { IsolationCanary } from './canary/canary.ts';
-import { Account, Credential, PurgeRun, Registration, Usage } from './tables/accounts.ts';
+import { Account, Credential, Registration, Usage } from './tables/accounts.ts';
 import {
   AuditDeadLetter,
   AuditEntry,
@@ -33,7 +33,14 @@ import { EncryptionKey, SigningKey } from './tables/keys.ts';
 import { DocumentShare, SenderBlock, ShareRecipient, SharingKey } from './tables/sharing.ts';
 import { SyncCounter, SyncEpoch, SyncHistory, SyncObject, SyncRequest } from './tables/sync.ts';
 import { UploadPart, UploadSession } from './tables/uploads.ts';
-import { EvidenceExport, Job, JobTotal, MaintenanceLock, OutboxMessage } from './tables/workers.ts';
+import {
+  EvidenceExport,
+  Job,
+  JobTotal,
+  MaintenanceLock,
+  MaintenanceRun,
+  OutboxMessage,
+} from './tables/workers.ts';
 
 /** The entities of all tables, of every feature. */
 export const entities = [
@@ -62,12 +69,12 @@ export const entities = [
   KnownAddress,
   LoginSession,
   MaintenanceLock,
+  MaintenanceRun,
   MemoryRecord,
   MfaPending,
   MfaUser,
   ObjectCheck,
   OutboxMessage,
-  PurgeRun,
   RefreshToken,
   Registration,
   RemovedDocument,

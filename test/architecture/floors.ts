@@ -30,10 +30,12 @@ export const floors: readonly Floor[] = [
     name: 'operation',
     folders: [
       'app/maintenance',
+      'app/maintenance/tasks',
       'app/lifecycle/closure',
       'app/lifecycle/purge',
       'app/lifecycle/grants',
       'app/lifecycle',
+      'app/maintenance/records',
       'app/health',
     ],
   },

@@ -29,6 +29,9 @@ const maintenanceCounts = {
   checkedFiles: Count.optional(),
   damagedFiles: Count.optional(),
   unreadableFiles: Count.optional(),
+  resumedMessages: Count.optional(),
+  removedJobs: Count.optional(),
+  removedQueueEntries: Count.optional(),
 };
 
 /** Entries of signing keys, the audit log itself and maintenance. */

@@ -1,5 +1,5 @@
 import { sql } from 'kysely';
-import type { Database } from '../../db/database.ts';
+import type { Database, Tx } from '../../db/database.ts';
 import { repeat } from '../../async/repeat.ts';
 import type { Log } from '../../telemetry/log.ts';
 import { isPendingTally } from '../tallies/tallied-event.ts';
@@ -45,6 +45,25 @@ export function watchBacklog(options: BacklogOptions) {
       counted.isFull || (ownerId !== undefined && counted.fullOwners.has(ownerId)),
     stop: (): Promise<void> => counting.stop(),
   };
+}
+
+/** The entries of all owners that wait for their signature. */
+interface BacklogState {
+  readonly unsigned: number;
+  /** When the oldest of them was stored. */
+  readonly oldestAt: Date | null;
+}
+
+/** Counts the entries of all owners that wait for their signature. */
+export function readBacklog(tx: Tx): Promise<BacklogState> {
+  return tx
+    .selectFrom('audit_entries')
+    .select(({ fn }) => [
+      fn.count<number>('id').as('unsigned'),
+      fn.min<Date | null>('created_at').as('oldestAt'),
+    ])
+    .where('state', '=', 'PENDING')
+    .executeTakeFirstOrThrow();
 }
 
 /** Counts unsigned entries in one pass over their index, which ends when `limit` is exceeded. */

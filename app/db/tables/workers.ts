@@ -26,7 +26,14 @@ export const OutboxMessage = defineEntity({
     servicePolicy('outbox'),
   ],
   indexes: [
-    { name: 'outbox_due', properties: ['availableAt'] },
+    {
+      name: 'outbox_due',
+      expression: 'create index outbox_due on outbox (available_at) where parked_at is null',
+    },
+    {
+      name: 'outbox_parked',
+      expression: 'create index outbox_parked on outbox (parked_at) where parked_at is not null',
+    },
     {
       name: 'outbox_user',
       expression: 'create index outbox_user on outbox (user_id) where user_id is not null',
@@ -42,6 +49,8 @@ export const OutboxMessage = defineEntity({
     attempts: p.integer().default(0),
     /** Earliest next attempt: the end of a retry's backoff, or of a worker's lease. */
     availableAt: timestamp().defaultRaw('now()'),
+    /** When the message had failed too often; null unless it waits for the task `drain-outbox`. */
+    parkedAt: timestamp().nullable(),
     createdAt: createdAt(),
   },
 });
@@ -61,6 +70,41 @@ export const MaintenanceLock = defineEntity({
     token: p.bigint('number'),
     /** End of the run's lease; null once the run has ended. */
     heldUntil: timestamp().nullable(),
+  },
+});
+
+/**
+ * A run of a maintenance task. A run without an end whose lease has expired was interrupted: its
+ * process died.
+ */
+export const MaintenanceRun = defineEntity({
+  name: 'MaintenanceRun',
+  tableName: 'maintenance_runs',
+  rowLevelSecurity: 'force',
+  policies: ownedByService('maintenance_runs'),
+  indexes: [{ name: 'maintenance_runs_task', properties: ['task', 'id'] }],
+  checks: [
+    {
+      name: 'maintenance_runs_lease',
+      expression: '(held_until is null) = (ended_at is not null)',
+    },
+    { name: 'maintenance_runs_error', expression: 'error is null or ended_at is not null' },
+  ],
+  properties: {
+    /** UUIDv7, so that a later run has a greater id. */
+    id: p.uuid().primary(),
+    task: p.text(),
+    dryRun: p.boolean(),
+    /** The name of the internal API key. */
+    requestedBy: p.text(),
+    /** JSON text: the counts of the batches that were committed. */
+    counts: p.text().default('{}'),
+    startedAt: timestamp(),
+    /** End of the run's lease, by Postgres's clock; null once the run has ended. */
+    heldUntil: timestamp().nullable(),
+    endedAt: timestamp().nullable(),
+    /** The code of the error that ended the run; null if it succeeded. */
+    error: p.text().nullable(),
   },
 });
 
