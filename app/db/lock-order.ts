@@ -31,6 +31,7 @@ const lockOrder = [
   'restoration',
   'dead letter',
   'job',
+  'log check',
   'audit sequence',
   'maintenance run',
   'maintenance task',

@@ -38,6 +38,7 @@ import { Migration0046ObjectChecks } from './migrations/0046-object-checks.ts';
 import { Migration0047EvidenceExports } from './migrations/0047-evidence-exports.ts';
 import { Migration0048Downloads } from './migrations/0048-downloads.ts';
 import { Migration0051MaintenanceRuns } from './migrations/0051-maintenance-runs.ts';
+import { Migration0052LogChecks } from './migrations/0052-log-checks.ts';
 import { entities } from './schema.ts';
 
 /**
@@ -80,6 +81,7 @@ const migrations: readonly ConcreteMigration[] = [
   Migration0047EvidenceExports,
   Migration0048Downloads,
   Migration0051MaintenanceRuns,
+  Migration0052LogChecks,
 ];
 
 /** An arbitrary key of the advisory lock that lets only one process migrate at a time. */

@@ -30,6 +30,7 @@ import {
 import { KeyEnvelope, ReplacedKey } from './tables/envelopes.ts';
 import { IdempotencyKey } from './tables/idempotency.ts';
 import { EncryptionKey, SigningKey } from './tables/keys.ts';
+import { LogFinding, LogWalk } from './tables/log-checks.ts';
 import { DocumentShare, SenderBlock, ShareRecipient, SharingKey } from './tables/sharing.ts';
 import { SyncCounter, SyncEpoch, SyncHistory, SyncObject, SyncRequest } from './tables/sync.ts';
 import { UploadPart, UploadSession } from './tables/uploads.ts';
@@ -67,7 +68,9 @@ export const entities = [
   JobTotal,
   KeyEnvelope,
   KnownAddress,
+  LogFinding,
   LoginSession,
+  LogWalk,
   MaintenanceLock,
   MaintenanceRun,
   MemoryRecord,

@@ -1,5 +1,6 @@
 import type { Clock } from '../async/clock.ts';
 import type { Dlq } from '../audit/dlq/dlq.ts';
+import type { LogCheck } from '../audit/log-check/log-check.ts';
 import type { Database } from '../db/database.ts';
 import type { DocumentExpiry } from '../documents/expiry.ts';
 import type { RowCipher } from '../encryption/row-cipher.ts';
@@ -27,6 +28,7 @@ import { createRuns } from './runs.ts';
 import { createStatus } from './status.ts';
 import { createTaskLock } from './task-lock.ts';
 import type { RunOptions, RunRequest } from './tasks/task.ts';
+import { createVerifyLog } from './tasks/verify-log.ts';
 import { createVerifyFiles, type FixitySettings } from './tasks/verify-files.ts';
 
 export type Maintenance = ReturnType<typeof createMaintenance>;
@@ -37,6 +39,7 @@ interface MaintenanceOptions extends FixitySettings {
   readonly audit: AuditTrail;
   readonly cipher: RowCipher;
   readonly dlq: Dlq;
+  readonly logCheck: LogCheck;
   readonly oldJobs: OldJobs;
   readonly outbox: Outbox;
   readonly records: RunRecords;
@@ -47,6 +50,8 @@ interface MaintenanceOptions extends FixitySettings {
   readonly admission: Pick<Admission, 'assertAdmitted'>;
   readonly documentExpiry: DocumentExpiry;
   readonly garbageGraceHours: number;
+  /** Days within which the whole audit log is verified once. */
+  readonly verifyDays: number;
   readonly clock: Clock;
   readonly log: Log;
   readonly isDraining: () => boolean;
@@ -64,6 +69,7 @@ export function createMaintenance(options: MaintenanceOptions) {
   const reencrypt = createReencrypt(options.cipher);
   const checkFile = createFileCheck(options.checkHasher);
   const verifyFiles = createVerifyFiles({ ...options, checkFile });
+  const verifyLog = createVerifyLog(options);
   return {
     expireUploads: (request: RunRequest, query: RunOptions) =>
       runs.run(expireUploads, request, query),
@@ -84,6 +90,8 @@ export function createMaintenance(options: MaintenanceOptions) {
     reencrypt: (request: RunRequest, query: RunOptions) => runs.run(reencrypt, request, query),
 
     verifyFiles: (request: RunRequest, query: RunOptions) => runs.run(verifyFiles, request, query),
+
+    verifyLog: (request: RunRequest, query: RunOptions) => runs.run(verifyLog, request, query),
 
     /** Tells how the tasks fare, and what waits to be done. */
     status: createStatus(options),

@@ -12,6 +12,7 @@ import {
   Reencrypted,
   RetriedDeadLetters,
   VerifiedFiles,
+  VerifiedLog,
 } from './schema.ts';
 
 const common = {
@@ -128,5 +129,15 @@ export const maintenanceRoutes = [
       note: '`document.fixity_failed` once for each damage, `maintenance.ran` for each batch',
     },
     handler: ({ maintenance }, { request, query }) => maintenance.verifyFiles(request, query),
+  }),
+  route({
+    ...common,
+    path: '/v1/internal/maintenance/verify-log',
+    operation: 'verifyLog',
+    summary: 'Verifies the newest entries of the audit log, and its next stretch',
+    response: VerifiedLog,
+    errors: [...errors, 'log_damaged'],
+    audit: { actions: ['maintenance.ran'], note: 'for each batch' },
+    handler: ({ maintenance }, { request, query }) => maintenance.verifyLog(request, query),
   }),
 ];

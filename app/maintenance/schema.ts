@@ -62,6 +62,22 @@ export const PurgedOldJobs = reportOf('purge-jobs', {
     .meta({ description: 'Entries of the queue that were 7 days old and of no use.' }),
 }).meta({ id: 'PurgedOldJobs' });
 
+export const VerifiedLog = reportOf('verify-log', {
+  checkedEntries: z.int().meta({
+    description: 'Entries that were looked at: earlier findings, the newest, the next stretch.',
+  }),
+  checkedTrails: z
+    .int()
+    .meta({ description: 'Resources whose last number was looked for in the log.' }),
+  damagedEntries: z.int().meta({
+    description: 'Entries that were newly found not to be valid, or to contradict their rows.',
+  }),
+  missingEntries: z.int().meta({ description: 'Numbers that were newly found without an entry.' }),
+  mendedFindings: z
+    .int()
+    .meta({ description: 'Findings of earlier runs at whose places the log is whole now.' }),
+}).meta({ id: 'VerifiedLog' });
+
 export const CollectedGarbage = reportOf('collect-garbage', {
   abortedUploads: z
     .int()

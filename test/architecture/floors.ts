@@ -96,6 +96,7 @@ export const floors: readonly Floor[] = [
     folders: [
       'app/audit',
       'app/audit/dlq',
+      'app/audit/log-check',
       'app/audit/verification',
       'app/audit/proofs',
       'app/audit/entries',

@@ -33,6 +33,8 @@ export const tableOwners: TableOwners = {
   jobs: ['app/jobs'],
   key_envelopes: ['app/envelopes'],
   known_addresses: ['app/auth'],
+  log_findings: ['app/audit'],
+  log_walks: ['app/audit'],
   login_sessions: ['app/sessions'],
   maintenance_locks: ['app/maintenance'],
   maintenance_runs: ['app/maintenance'],

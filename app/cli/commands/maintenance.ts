@@ -11,6 +11,7 @@ const paths: ReadonlyMap<string, string> = new Map([
   ['retry-dlq', 'v1/internal/maintenance/retry-dlq'],
   ['reencrypt', 'v1/internal/maintenance/reencrypt'],
   ['verify-files', 'v1/internal/maintenance/verify-files'],
+  ['verify-log', 'v1/internal/maintenance/verify-log'],
 ]);
 
 export const maintenance: Command = {
@@ -28,6 +29,7 @@ the task failed.
   retry-dlq          retries the audit entries that could not be signed
   reencrypt          encrypts what is stored with the newest encryption key
   verify-files       reads stored files again and compares them with their hashes
+  verify-log         verifies the newest entries of the audit log and its next stretch
 
   --dry-run          reports what the task would do
 ${internalApiUsage}`,
