@@ -46,6 +46,9 @@ test.serial('a task runs and its report is printed', async (t) => {
     'expire-uploads': { task: 'expire-uploads', dryRun: false, expiredSessions: 3 },
     'expire-documents': { task: 'expire-documents', expiredVersions: 0 },
     'collect-garbage': { task: 'collect-garbage', deletedObjects: 0 },
+    'drain-outbox': { task: 'drain-outbox', resumedMessages: 0 },
+    'purge-jobs': { task: 'purge-jobs', removedJobs: 0, removedQueueEntries: 0 },
+    'verify-log': { task: 'verify-log', damagedEntries: 0, missingEntries: 0 },
     'retry-dlq': { task: 'retry-dlq', retriedEntries: 0, recoveredEntries: 0 },
     'verify-files': { task: 'verify-files', checkedFiles: 0, damagedFiles: 0 },
     reencrypt: { task: 'reencrypt', reencryptedCredentials: 0, reencryptedEnvelopes: 0 },
@@ -130,7 +133,7 @@ test.serial('an app that dies during the task is a failure', async (t) => {
 test.serial('a misused command exits with 2', async (t) => {
   const { keyFile } = t.context;
   for (const [args, reason] of [
-    [[], /^the task must be one of: purge-accounts, expire-uploads, /],
+    [[], /^the task must be one of: purge-accounts, purge-jobs, expire-uploads, /],
     [['jam'], /^the task must be one of: /],
     [['expire-uploads'], /^--key-file or INTERNAL_API_KEY_FILE must name/],
     [['expire-uploads', '--key-file', ''], /^--key-file or INTERNAL_API_KEY_FILE must name/],

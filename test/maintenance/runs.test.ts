@@ -23,7 +23,13 @@ test.before(async (t) => {
 test.afterEach.always((t) => t.context.untilDone());
 test.after.always((t) => t.context.stop());
 
-const tasks = ['expire-uploads', 'expire-documents', 'collect-garbage'] as const;
+const tasks = [
+  'expire-uploads',
+  'expire-documents',
+  'collect-garbage',
+  'drain-outbox',
+  'purge-jobs',
+] as const;
 const nothing = { expiredSessions: 0, removedFiles: 0, removedSessions: 0 };
 const running = { status: 409, code: 'maintenance_running' };
 

@@ -24,7 +24,11 @@ export async function readFindings(tx: Tx, limit: number, after?: LogPlace): Pro
   let found = tx
     .selectFrom('log_findings')
     .select(columns)
-    .orderBy([...key])
+    .orderBy('user_id')
+    .orderBy('tenant_id')
+    .orderBy('resource_type')
+    .orderBy('resource_id')
+    .orderBy('seq')
     .limit(limit);
   if (after !== undefined) {
     const { ownerId, tenantId, resourceType, resourceId, seq } = after;

@@ -45,8 +45,6 @@ export function readNewestRows(tx: Tx, limit: number): Promise<NumberedRow[]> {
   return selectRows(tx).orderBy('id', 'desc').limit(limit).execute();
 }
 
-const trailKey = ['user_id', 'tenant_id', 'resource_type', 'resource_id'] as const;
-
 /** The key of a trail: owner, tenant, and type and id of the resource. */
 export type TrailKey = readonly [string, string, string, string];
 
@@ -66,7 +64,10 @@ export function readTrails(tx: Tx, after: TrailKey | null, limit: number): Promi
           and entry.resource_type = trail.resource_type
           and entry.resource_id = trail.resource_id and entry.seq = trail.last_seq)`.as('hasLast'),
     ])
-    .orderBy([...trailKey])
+    .orderBy('user_id')
+    .orderBy('tenant_id')
+    .orderBy('resource_type')
+    .orderBy('resource_id')
     .limit(limit);
   if (after !== null) {
     const [ownerId, tenantId, resourceType, resourceId] = after;
