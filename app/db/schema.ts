@@ -30,18 +30,12 @@ import {
 import { KeyEnvelope, ReplacedKey } from './tables/envelopes.ts';
 import { IdempotencyKey } from './tables/idempotency.ts';
 import { EncryptionKey, SigningKey } from './tables/keys.ts';
-import { LogFinding, LogWalk } from './tables/log-checks.ts';
+import { LogFinding, LogWalk } from './tables/maintenance/log-checks.ts';
 import { DocumentShare, SenderBlock, ShareRecipient, SharingKey } from './tables/sharing.ts';
 import { SyncCounter, SyncEpoch, SyncHistory, SyncObject, SyncRequest } from './tables/sync.ts';
 import { UploadPart, UploadSession } from './tables/uploads.ts';
-import {
-  EvidenceExport,
-  Job,
-  JobTotal,
-  MaintenanceLock,
-  MaintenanceRun,
-  OutboxMessage,
-} from './tables/workers.ts';
+import { EvidenceExport, Job, JobTotal, OutboxMessage } from './tables/workers.ts';
+import { MaintenanceLock, MaintenanceRun } from './tables/maintenance/runs.ts';
 
 /** The entities of all tables, of every feature. */
 export const entities = [

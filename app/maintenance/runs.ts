@@ -20,7 +20,7 @@ interface RunsOptions {
   readonly isDraining: () => boolean;
 }
 
-/** What the batches of a run have in common. */
+/** A run, and what each of its batches needs. */
 interface Run<C extends Counts> extends RunUnderWay<C> {
   readonly lease: TaskLease;
   readonly request: RunRequest;

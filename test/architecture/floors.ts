@@ -154,6 +154,7 @@ export const floors: readonly Floor[] = [
       'app/db/pool',
       'app/db/migrations',
       'app/db/canary',
+      'app/db/tables/maintenance',
       'app/db/tables',
       'app/db/columns',
       'app/db/usage',

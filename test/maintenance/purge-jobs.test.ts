@@ -62,7 +62,8 @@ async function addEntries(
   return queue;
 }
 
-const delayed = async (queue: Queue) => (await queue.getDelayed()).map(({ id }) => id).toSorted();
+const delayed = async (queue: Queue) =>
+  (await queue.getDelayed()).map(({ id }) => String(id)).toSorted();
 
 test('jobs of all tenants that were over for 30 days are removed, and no other', async (t) => {
   const context = await startVault(t);
@@ -80,7 +81,7 @@ test('jobs of all tenants that were over for 30 days are removed, and no other',
   t.deepEqual(await counts('purge-jobs', '?dryRun=true'), found);
   t.deepEqual(await idsOf(context), before);
   t.deepEqual(await counts('purge-jobs'), found);
-  t.deepEqual(await idsOf(context), [young, fresh, pending].toSorted());
+  t.deepEqual(await idsOf(context), [young, fresh, pending].map(String).toSorted());
   t.deepEqual(await counts('purge-jobs'), { removedJobs: 0, removedQueueEntries: 0 });
   const entries = await entriesOf(sql, { action: 'maintenance.ran' });
   t.deepEqual(

@@ -248,7 +248,7 @@ test.serial('the status counts the outbox, jobs, unsigned entries and dead lette
   });
   t.deepEqual(status.jobs, { ...jobs.jobs, pending: 3 });
   const [oldest] = await sql("select min(created_at) from audit_entries where state = 'PENDING'");
-  t.is(status.backlog.oldestAt, (oldest?.['min'] as Date).toISOString());
+  t.deepEqual(new Date(status.backlog.oldestAt ?? 0), oldest?.['min']);
   t.deepEqual(status.deadLetters, { pending: 1, oldestAt: '2026-03-01T00:00:00.000Z' });
 });
 

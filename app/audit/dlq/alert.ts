@@ -11,7 +11,6 @@ export interface Alert {
     | 'files_damaged'
     | 'files_unreadable'
     | 'log_damaged'
-    | 'log_damaged'
     | 'shared_client_address'
     | 'isolation_broken'
     | 'clock_skew';

@@ -25,7 +25,7 @@ export interface LogCounts {
   readonly mendedFindings: number;
 }
 
-/** What a part of a check has found, which `record` stores. */
+/** The results of a part of a check, which `record` stores. */
 interface CheckedPart {
   readonly checkedEntries?: number;
   readonly checkedTrails?: number;
@@ -81,28 +81,30 @@ export function createLogCheck({ db, storedProofs, threads, log }: LogCheckOptio
   /** Reads and checks the rows that are due of a walk. */
   async function* walkOn<Row>(
     { name, days }: { readonly name: Walk['name']; readonly days: number },
-    next: (walk: Walk, limit: number) => Promise<readonly Row[]>,
+    next: (place: string | null, limit: number) => Promise<readonly Row[]>,
     checkAll: (rows: readonly Row[]) => Promise<CheckedPart>,
     keyOf: (row: Row) => unknown,
   ): AsyncGenerator<CheckedPart> {
-    let walk = await read((tx) => findWalk(tx, name));
-    for (let due = countDue(walk, days); due > 0;) {
+    const walk = await read((tx) => findWalk(tx, name));
+    let due = countDue(walk, days);
+    let { place, checked } = walk;
+    while (due > 0) {
       const limit = Math.min(batchSize, due);
-      const rows = await next(walk, limit);
+      const rows = await next(place, limit);
       const last = rows.at(-1);
-      const place = last === undefined ? walk.place : JSON.stringify(keyOf(last));
-      walk = { ...walk, place, checked: walk.checked + rows.length };
+      if (last !== undefined) place = JSON.stringify(keyOf(last));
+      checked += rows.length;
       const isEnd = rows.length < limit;
-      yield { ...(await checkAll(rows)), walk, isEnd };
-      if (isEnd) return;
-      due -= rows.length;
+      const part = await checkAll(rows);
+      yield { ...part, walk: { ...walk, place, checked }, isEnd };
+      due = isEnd ? 0 : due - rows.length;
     }
   }
 
   const walkEntries = (days: number) =>
     walkOn<NumberedRow>(
       { name: 'entries', days },
-      ({ place }, limit) => read((tx) => readRows(tx, parsePlace<string>(place), limit)),
+      (place, limit) => read((tx) => readRows(tx, parsePlace(place) as string | null, limit)),
       async (rows) => ({ checkedEntries: rows.length, findings: await check(rows) }),
       ({ id }) => id,
     );
@@ -110,7 +112,7 @@ export function createLogCheck({ db, storedProofs, threads, log }: LogCheckOptio
   const walkTrails = (days: number) =>
     walkOn<Trail>(
       { name: 'trails', days },
-      ({ place }, limit) => read((tx) => readTrails(tx, parsePlace<TrailKey>(place), limit)),
+      (place, limit) => read((tx) => readTrails(tx, parsePlace(place) as TrailKey | null, limit)),
       async (trails) => ({ checkedTrails: trails.length, findings: missingOf(trails) }),
       ({ ownerId, tenantId, resourceType, resourceId }) => [
         ownerId,
@@ -183,9 +185,16 @@ function isSame(one: LogPlace, other: LogPlace): boolean {
 function missingOf(trails: readonly Trail[]): Finding[] {
   return trails
     .filter(({ hasLast }) => !hasLast)
-    .map(({ hasLast: _, ...place }) => ({ ...place, defect: 'missing' }));
+    .map(({ ownerId, tenantId, resourceType, resourceId, seq }) => ({
+      ownerId,
+      tenantId,
+      resourceType,
+      resourceId,
+      seq,
+      defect: 'missing',
+    }));
 }
 
-function parsePlace<Key>(place: string | null): Key | null {
-  return place === null ? null : (JSON.parse(place) as Key);
+function parsePlace(place: string | null): unknown {
+  return place === null ? null : JSON.parse(place);
 }

@@ -79,7 +79,7 @@ export function readTrails(tx: Tx, after: TrailKey | null, limit: number): Promi
   return trails.execute();
 }
 
-/** What the log has at a place. */
+/** A place, and the entry that the log has there. */
 interface Found extends LogPlace {
   readonly row: NumberedRow | undefined;
   /** Whether a later number of the resource was given out, or this one. */

@@ -1,7 +1,7 @@
 import { sql } from 'kysely';
 import type { Tx } from '../../db/database.ts';
 import { takesLock } from '../../db/lock-order.ts';
-import type { WalkName } from '../../db/tables/log-checks.ts';
+import type { WalkName } from '../../db/tables/maintenance/log-checks.ts';
 import { countRows } from './log-rows.ts';
 
 /** A walk through the whole log, which many runs continue. */

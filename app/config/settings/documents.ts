@@ -67,8 +67,8 @@ export const maintenanceSettings = {
     verifyDays: setting('MAINTENANCE_VERIFY_DAYS', Count.max(3_650).default(30), {
       unit: 'days',
       description:
-        'Within how many days `probatio maintenance verify-log` verifies the whole audit log once. ' +
-        'It must run at least once a day.',
+        'Within how many days `probatio maintenance verify-log` verifies the whole audit log ' +
+        'once. It must run at least once a day.',
     }),
   },
   findConflicts: findMissingGrace,

@@ -9,7 +9,7 @@ import { AppError } from '../../errors/app-error.ts';
 /** The counts of a run by name, such as `removedFiles`. */
 export type Counts = Record<string, number>;
 
-/** What is known of a run when it begins. */
+/** A run that begins. */
 interface NewRun<C extends Counts> {
   readonly task: string;
   readonly dryRun: boolean;

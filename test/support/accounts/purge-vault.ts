@@ -41,8 +41,8 @@ export async function startPurgeVault(): Promise<PurgeVault> {
     status: () => send('GET', `${vault.baseUrl}/v1/auth/purge/status`, { headers }),
     async reset() {
       await sql(
-        `truncate accounts, registrations, known_addresses, outbox, login_sessions, maintenance_runs,
-         audit_entries, audit_sequences, audit_tallies cascade`,
+        `truncate accounts, registrations, known_addresses, outbox, login_sessions,
+         maintenance_runs, audit_entries, audit_sequences, audit_tallies cascade`,
       );
     },
     async stop() {

@@ -1,8 +1,8 @@
 import { defineEntity, p } from '@mikro-orm/core';
-import { createdAt, timestamp } from '../columns/columns.ts';
-import { ownedByService } from '../columns/policies.ts';
+import { createdAt, timestamp } from '../../columns/columns.ts';
+import { ownedByService } from '../../columns/policies.ts';
 
-/** What a walk through the audit log reads: the entries, or the sequences of their numbers. */
+/** The rows that a walk through the audit log reads: entries, or the last numbers of resources. */
 export type WalkName = 'entries' | 'trails';
 
 /** The last walk through the whole log, which the task `verify-log` does in many runs. */

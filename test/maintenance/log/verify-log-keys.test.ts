@@ -1,6 +1,6 @@
 import test from 'ava';
-import { send } from '../support/http/send.ts';
-import { startKeysVault } from '../signing-keys/keys-vault.ts';
+import { send } from '../../support/http/send.ts';
+import { startKeysVault } from '../../signing-keys/keys-vault.ts';
 
 test('what a key signed before it was known to be compromised is no damage', async (t) => {
   const keys = await startKeysVault();
