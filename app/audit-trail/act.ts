@@ -28,9 +28,9 @@ interface ActOptions {
   readonly evenWithFullBacklog?: boolean;
 }
 
-interface ServiceActOptions extends ActOptions, ServiceOptions {
+interface ServiceActOptions<Answer> extends ActOptions, ServiceOptions {
   /** Runs last in the transaction, which rolls back if it throws. */
-  readonly beforeCommit?: (tx: Tx) => Promise<void>;
+  readonly beforeCommit?: (tx: Tx, answer: Answer) => Promise<void>;
 }
 
 /** States that the caller of `act` called `act.assertWritable` before its lengthy work. */
@@ -87,13 +87,13 @@ export function createAct({ db, audit, plans }: ActDependencies) {
   async function asService<Answer>(
     request: ServiceRequest<AnyCaller>,
     work: Work<Answer>,
-    { evenWithFullBacklog = false, beforeCommit, ...options }: ServiceActOptions = {},
+    { evenWithFullBacklog = false, beforeCommit, ...options }: ServiceActOptions<Answer> = {},
   ): Promise<Answer> {
     if (!evenWithFullBacklog) assertWritable(request);
     const perform = finish(request, work);
     return db.asService(async (tx) => {
       const answer = await perform(tx);
-      await beforeCommit?.(tx);
+      await beforeCommit?.(tx, answer);
       return answer;
     }, options);
   }

@@ -31,7 +31,9 @@ const lockOrder = [
   'restoration',
   'dead letter',
   'job',
+  'log check',
   'audit sequence',
+  'maintenance run',
   'maintenance task',
 ] as const;
 

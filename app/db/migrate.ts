@@ -38,6 +38,8 @@ import { Migration0046ObjectChecks } from './migrations/0046-object-checks.ts';
 import { Migration0047EvidenceExports } from './migrations/0047-evidence-exports.ts';
 import { Migration0048Downloads } from './migrations/0048-downloads.ts';
 import { Migration0049AppendOnlyLog } from './migrations/0049-append-only-log.ts';
+import { Migration0051MaintenanceRuns } from './migrations/0051-maintenance-runs.ts';
+import { Migration0052LogChecks } from './migrations/0052-log-checks.ts';
 import { Migration0053RefreshGenerations } from './migrations/0053-refresh-generations.ts';
 import { Migration0054Batches } from './migrations/0054-batches.ts';
 import { Migration0055PolicyOrder } from './migrations/0055-policy-order.ts';
@@ -83,6 +85,8 @@ const migrations: readonly ConcreteMigration[] = [
   Migration0047EvidenceExports,
   Migration0048Downloads,
   Migration0049AppendOnlyLog,
+  Migration0051MaintenanceRuns,
+  Migration0052LogChecks,
   Migration0053RefreshGenerations,
   Migration0054Batches,
   Migration0055PolicyOrder,

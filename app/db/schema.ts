@@ -1,6 +1,6 @@
 import type { InferKyselyDB } from '@mikro-orm/postgresql';
 import { IsolationCanary } from './canary/canary.ts';
-import { Account, Credential, PurgeRun, Registration, Usage } from './tables/accounts.ts';
+import { Account, Credential, Registration, Usage } from './tables/accounts.ts';
 import { AuditEntry, AuditLog, AuditSeal, AuditSequence } from './tables/audit/log.ts';
 import { AuditMark, AuditTotal, RestoreAcceptance } from './tables/audit/marks.ts';
 import { AuditDeadLetter, AuditQueue } from './tables/audit/queue.ts';
@@ -18,10 +18,12 @@ import {
 import { KeyEnvelope, ReplacedKey } from './tables/envelopes.ts';
 import { IdempotencyKey } from './tables/idempotency.ts';
 import { EncryptionKey, SigningKey } from './tables/keys.ts';
+import { LogFinding, LogWalk } from './tables/maintenance/log-checks.ts';
 import { DocumentShare, SenderBlock, ShareRecipient, SharingKey } from './tables/sharing.ts';
 import { SyncCounter, SyncEpoch, SyncHistory, SyncObject, SyncRequest } from './tables/sync.ts';
 import { UploadPart, UploadSession } from './tables/uploads.ts';
-import { EvidenceExport, Job, JobTotal, MaintenanceLock, OutboxMessage } from './tables/workers.ts';
+import { EvidenceExport, Job, JobTotal, OutboxMessage } from './tables/workers.ts';
+import { MaintenanceLock, MaintenanceRun } from './tables/maintenance/runs.ts';
 
 /** The entities of all tables, of every feature. */
 export const entities = [
@@ -51,14 +53,16 @@ export const entities = [
   JobTotal,
   KeyEnvelope,
   KnownAddress,
+  LogFinding,
   LoginSession,
+  LogWalk,
   MaintenanceLock,
+  MaintenanceRun,
   MemoryRecord,
   MfaPending,
   MfaUser,
   ObjectCheck,
   OutboxMessage,
-  PurgeRun,
   Registration,
   RemovedDocument,
   ReplacedKey,

@@ -6,6 +6,11 @@ export const serverErrors = {
     500,
     'The service failed and logged the error; if this happens again, report the `requestId`.',
   ),
+  log_damaged: kind(
+    500,
+    'Audit entries are damaged or missing; `details` names the first ones, and the log all. ' +
+      'Restore them from a backup.',
+  ),
   cache_unavailable: kind(503, 'The cache is unavailable; try again soon.'),
   database_unavailable: kind(503, 'The database is unavailable; try again soon.'),
   queue_unavailable: kind(503, 'The queue of jobs is unavailable; try again soon.'),

@@ -71,6 +71,7 @@ export const fates = {
   audit_log: log,
   audit_sequences: log,
   audit_tallies: log,
+  log_findings: log,
   // Each becomes an entry, also if its document is gone.
   downloads: log,
 } as const satisfies Record<OwnedTable, Fate>;

@@ -1,9 +1,11 @@
 import type { Clock } from '../async/clock.ts';
 import type { Dlq } from '../audit/dlq/dlq.ts';
+import type { LogCheck } from '../audit/log-check/log-check.ts';
 import type { Database } from '../db/database.ts';
 import type { DocumentExpiry } from '../documents/expiry.ts';
 import type { RowCipher } from '../encryption/row-cipher.ts';
 import { createFileCheck } from '../documents/fixity/file-check.ts';
+import type { OldJobs } from '../jobs/operation/old-jobs.ts';
 import type { Outbox } from '../outbox/outbox.ts';
 import type { Admission } from '../restore/admission.ts';
 import type { UnfinishedMfa } from '../mfa/unfinished.ts';
@@ -14,15 +16,20 @@ import type { Act } from '../audit-trail/act.ts';
 import type { AuditTrail } from '../audit-trail/audit-trail.ts';
 import { createUploadExpiry } from '../uploads/cleanup/expiry.ts';
 import { createGarbage } from '../uploads/cleanup/garbage.ts';
-import { createCollectGarbage } from './collect-garbage.ts';
-import { createExpireDocuments } from './expire-documents.ts';
-import { createExpireUploads } from './expire-uploads.ts';
-import { createReencrypt } from './reencrypt.ts';
-import { createRetryDeadLetters } from './retry-dead-letters.ts';
+import { createCollectGarbage } from './tasks/collect-garbage.ts';
+import { drainOutbox } from './tasks/drain-outbox.ts';
+import { createExpireDocuments } from './tasks/expire-documents.ts';
+import { createExpireUploads } from './tasks/expire-uploads.ts';
+import { createPurgeJobs } from './tasks/purge-jobs.ts';
+import { createReencrypt } from './tasks/reencrypt.ts';
+import { createRetryDeadLetters } from './tasks/retry-dead-letters.ts';
+import type { RunRecords } from './records/run-records.ts';
 import { createRuns } from './runs.ts';
+import { createStatus } from './status.ts';
 import { createTaskLock } from './task-lock.ts';
-import type { RunOptions, RunRequest } from './task.ts';
-import { createVerifyFiles, type FixitySettings } from './verify-files.ts';
+import type { RunOptions, RunRequest } from './tasks/task.ts';
+import { createVerifyLog } from './tasks/verify-log.ts';
+import { createVerifyFiles, type FixitySettings } from './tasks/verify-files.ts';
 
 export type Maintenance = ReturnType<typeof createMaintenance>;
 
@@ -32,7 +39,10 @@ interface MaintenanceOptions extends FixitySettings {
   readonly audit: AuditTrail;
   readonly cipher: RowCipher;
   readonly dlq: Dlq;
+  readonly logCheck: LogCheck;
+  readonly oldJobs: OldJobs;
   readonly outbox: Outbox;
+  readonly records: RunRecords;
   readonly store: ObjectStore;
   /** Hashes stored files to check them, apart from those of uploads. */
   readonly checkHasher: ObjectHasher;
@@ -40,6 +50,8 @@ interface MaintenanceOptions extends FixitySettings {
   readonly admission: Pick<Admission, 'assertAdmitted'>;
   readonly documentExpiry: DocumentExpiry;
   readonly garbageGraceHours: number;
+  /** Days within which the whole audit log is verified once. */
+  readonly verifyDays: number;
   readonly clock: Clock;
   readonly log: Log;
   readonly isDraining: () => boolean;
@@ -52,10 +64,12 @@ export function createMaintenance(options: MaintenanceOptions) {
   const expireDocuments = createExpireDocuments(options.documentExpiry);
   const garbage = createGarbage({ ...options, graceHours: options.garbageGraceHours });
   const collectGarbage = createCollectGarbage({ ...options, garbage });
+  const purgeJobs = createPurgeJobs(options.oldJobs);
   const retryDeadLetters = createRetryDeadLetters(options.dlq);
   const reencrypt = createReencrypt(options.cipher);
   const checkFile = createFileCheck(options.checkHasher);
   const verifyFiles = createVerifyFiles({ ...options, checkFile });
+  const verifyLog = createVerifyLog(options);
   return {
     expireUploads: (request: RunRequest, query: RunOptions) =>
       runs.run(expireUploads, request, query),
@@ -66,11 +80,20 @@ export function createMaintenance(options: MaintenanceOptions) {
     collectGarbage: (request: RunRequest, query: RunOptions) =>
       runs.run(collectGarbage, request, query),
 
+    drainOutbox: (request: RunRequest, query: RunOptions) => runs.run(drainOutbox, request, query),
+
+    purgeJobs: (request: RunRequest, query: RunOptions) => runs.run(purgeJobs, request, query),
+
     retryDeadLetters: (request: RunRequest, query: RunOptions) =>
       runs.run(retryDeadLetters, request, query),
 
     reencrypt: (request: RunRequest, query: RunOptions) => runs.run(reencrypt, request, query),
 
     verifyFiles: (request: RunRequest, query: RunOptions) => runs.run(verifyFiles, request, query),
+
+    verifyLog: (request: RunRequest, query: RunOptions) => runs.run(verifyLog, request, query),
+
+    /** Tells how the tasks fare, and what waits to be done. */
+    status: createStatus(options),
   };
 }

@@ -1,13 +1,18 @@
+import { listBytes } from '../http/responses/page.ts';
 import { routeFor } from '../http/routing/route.ts';
 import type { Maintenance } from './maintenance.ts';
 import {
   CollectedGarbage,
+  DrainedOutbox,
   ExpiredDocuments,
   ExpiredUploads,
   MaintenanceQuery,
+  MaintenanceStatus,
+  PurgedOldJobs,
   Reencrypted,
   RetriedDeadLetters,
   VerifiedFiles,
+  VerifiedLog,
 } from './schema.ts';
 
 const common = {
@@ -23,6 +28,19 @@ const errors = ['maintenance_running', 'audit_backlog_full', 'shutting_down'] as
 const route = routeFor<{ readonly maintenance: Maintenance }>();
 
 export const maintenanceRoutes = [
+  route({
+    method: 'get',
+    path: '/v1/internal/maintenance',
+    operation: 'getMaintenanceStatus',
+    tag: 'Operation',
+    access: 'internal',
+    summary: 'Returns how the maintenance tasks fare, and what waits to be done',
+    status: 200,
+    response: MaintenanceStatus,
+    maxAnswerBytes: listBytes,
+    errors: [],
+    handler: ({ maintenance }, { request }) => maintenance.status(request),
+  }),
   route({
     ...common,
     path: '/v1/internal/maintenance/expire-uploads',
@@ -55,6 +73,26 @@ export const maintenanceRoutes = [
     errors: [...errors, 'storage_unavailable', 'signer_unavailable'],
     audit: { actions: ['maintenance.ran'], note: 'for each batch' },
     handler: ({ maintenance }, { request, query }) => maintenance.collectGarbage(request, query),
+  }),
+  route({
+    ...common,
+    path: '/v1/internal/maintenance/drain-outbox',
+    operation: 'drainOutbox',
+    summary: 'Tries the side effects again that had failed too often',
+    response: DrainedOutbox,
+    errors,
+    audit: { actions: ['maintenance.ran'], note: 'for each batch' },
+    handler: ({ maintenance }, { request, query }) => maintenance.drainOutbox(request, query),
+  }),
+  route({
+    ...common,
+    path: '/v1/internal/maintenance/purge-jobs',
+    operation: 'purgeOldJobs',
+    summary: 'Removes the jobs of all users that have long been over',
+    response: PurgedOldJobs,
+    errors: [...errors, 'queue_unavailable'],
+    audit: { actions: ['maintenance.ran'], note: 'for each batch' },
+    handler: ({ maintenance }, { request, query }) => maintenance.purgeJobs(request, query),
   }),
   route({
     ...common,
@@ -91,5 +129,15 @@ export const maintenanceRoutes = [
       note: '`document.fixity_failed` once for each damage, `maintenance.ran` for each batch',
     },
     handler: ({ maintenance }, { request, query }) => maintenance.verifyFiles(request, query),
+  }),
+  route({
+    ...common,
+    path: '/v1/internal/maintenance/verify-log',
+    operation: 'verifyLog',
+    summary: 'Verifies the newest entries of the audit log, and its next stretch',
+    response: VerifiedLog,
+    errors: [...errors, 'log_damaged'],
+    audit: { actions: ['maintenance.ran'], note: 'for each batch' },
+    handler: ({ maintenance }, { request, query }) => maintenance.verifyLog(request, query),
   }),
 ];

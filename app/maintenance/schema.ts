@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { Flag, Timestamp } from '../http/bodies/wire.ts';
+import { Flag, Timestamp, Uuid } from '../http/bodies/wire.ts';
 
 export const MaintenanceQuery = z.strictObject({
   dryRun: Flag.meta({ description: 'Counts what a run would change, and changes nothing.' }),
@@ -51,6 +51,33 @@ export const VerifiedFiles = reportOf('verify-files', {
   }),
 }).meta({ id: 'VerifiedFiles' });
 
+export const DrainedOutbox = reportOf('drain-outbox', {
+  resumedMessages: z.int().meta({ description: 'Parked messages that are tried again.' }),
+}).meta({ id: 'DrainedOutbox' });
+
+export const PurgedOldJobs = reportOf('purge-jobs', {
+  removedJobs: z.int().meta({ description: 'Jobs that were over for 30 days.' }),
+  removedQueueEntries: z
+    .int()
+    .meta({ description: 'Entries of the queue that were 7 days old and of no use.' }),
+}).meta({ id: 'PurgedOldJobs' });
+
+export const VerifiedLog = reportOf('verify-log', {
+  checkedEntries: z.int().meta({
+    description: 'Entries that were looked at: earlier findings, the newest, the next stretch.',
+  }),
+  checkedTrails: z
+    .int()
+    .meta({ description: 'Resources whose last number was looked for in the log.' }),
+  damagedEntries: z.int().meta({
+    description: 'Entries that were newly found not to be valid, or to contradict their rows.',
+  }),
+  missingEntries: z.int().meta({ description: 'Numbers that were newly found without an entry.' }),
+  mendedFindings: z
+    .int()
+    .meta({ description: 'Findings of earlier runs at whose places the log is whole now.' }),
+}).meta({ id: 'VerifiedLog' });
+
 export const CollectedGarbage = reportOf('collect-garbage', {
   abortedUploads: z
     .int()
@@ -83,3 +110,90 @@ export const CollectedGarbage = reportOf('collect-garbage', {
     .int()
     .meta({ description: 'Users whose unfinished changes of MFA were recorded or ended.' }),
 }).meta({ id: 'CollectedGarbage' });
+
+/** The names of all tasks, in the order of their report. */
+export const TaskName = z.enum([
+  'purge-accounts',
+  'purge-jobs',
+  'expire-uploads',
+  'expire-documents',
+  'collect-garbage',
+  'drain-outbox',
+  'retry-dlq',
+  'reencrypt',
+  'verify-files',
+  'verify-log',
+]);
+
+const Count = z.int().min(0);
+
+const MaintenanceRun = z
+  .strictObject({
+    id: Uuid.describe('Id of the run.'),
+    dryRun: z.boolean().describe('Whether the run only counted.'),
+    requestedBy: z.string().describe('The name of the internal API key.'),
+    state: z
+      .enum(['RUNNING', 'SUCCEEDED', 'FAILED', 'INTERRUPTED'])
+      .describe(
+        'How the run went. `INTERRUPTED`: its process was stopped or died; the next run goes on.',
+      ),
+    error: z
+      .string()
+      .nullable()
+      .describe('The code of the error that ended the run; null if there was none.'),
+    counts: z
+      .record(z.string(), Count)
+      .describe('What the run has done so far, as in the report of the task.'),
+    startedAt: Timestamp.describe('When the run began.'),
+    endedAt: Timestamp.nullable().describe(
+      'When the run ended; null while it lasts, or if its process died.',
+    ),
+  })
+  .meta({ id: 'MaintenanceRun' });
+
+const TaskStatus = z
+  .strictObject({
+    task: TaskName.describe('Name of the task.'),
+    lastRun: MaintenanceRun.nullable().describe('The last run that was no dry run.'),
+    lastSuccess: MaintenanceRun.nullable().describe(
+      'The last run that was no dry run and succeeded.',
+    ),
+    running: MaintenanceRun.nullable().describe('The run that lasts now; the last if several do.'),
+  })
+  .meta({ id: 'MaintenanceTaskStatus' });
+
+const oldestAt = Timestamp.nullable().describe('When the oldest of them was added.');
+
+export const MaintenanceStatus = z
+  .strictObject({
+    tasks: z.array(TaskStatus).describe('Every task, whether or not it ever ran.'),
+    outbox: z
+      .strictObject({
+        waiting: Count.describe('Side effects that wait, those under way included.'),
+        oldestAt,
+        parked: z
+          .record(z.string(), Count)
+          .describe('Number by kind of those that failed 20 times; `drain-outbox` resumes them.'),
+      })
+      .meta({ id: 'OutboxStatus' })
+      .describe('E-mails, removals of stored files and the like that are not done.'),
+    jobs: z
+      .strictObject({
+        pending: Count.describe('Jobs that wait.'),
+        active: Count.describe('Jobs that workers run now.'),
+        completed: Count.describe('Jobs that have a result.'),
+        failed: Count.describe('Jobs that failed and were not retried.'),
+        retried: Count.describe('Failed jobs that were submitted again.'),
+      })
+      .meta({ id: 'JobCounts' })
+      .describe('The jobs of all tenants by state, until they are purged.'),
+    backlog: z
+      .strictObject({ unsigned: Count.describe('Entries without a signature.'), oldestAt })
+      .meta({ id: 'BacklogStatus' })
+      .describe('Audit entries that wait for their signature.'),
+    deadLetters: z
+      .strictObject({ pending: Count.describe('Entries in the dead-letter queue.'), oldestAt })
+      .meta({ id: 'DeadLetterStatus' })
+      .describe('Audit entries that could not be signed.'),
+  })
+  .meta({ id: 'MaintenanceStatus' });

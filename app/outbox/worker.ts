@@ -23,6 +23,8 @@ interface Message {
 const batchSize = 20;
 const leaseSeconds = 60;
 const maxBackoffSeconds = 600;
+/** How often a message may fail before it is parked: over about two hours. */
+const maxAttempts = 20;
 const pollMs = 1_000;
 
 interface WorkerOptions {
@@ -35,7 +37,8 @@ interface WorkerOptions {
 
 /**
  * Starts a worker that carries out the messages of committed transactions until stopped. Several
- * workers may run concurrently. Messages of one kind do not wait for those of another.
+ * workers may run concurrently. Messages of one kind do not wait for those of another. A message
+ * that has failed 20 times is parked until the task `drain-outbox` takes it up again.
  */
 export function startOutboxWorker({ db, handlers, signal, log }: WorkerOptions) {
   const stopping = new AbortController();
@@ -61,14 +64,26 @@ export function startOutboxWorker({ db, handlers, signal, log }: WorkerOptions) 
     }
   }
 
-  async function deliver(message: Message): Promise<void> {
-    try {
-      await attempt(message);
-      await remove(db, message.id);
-    } catch (error) {
+  async function handle(message: Message): Promise<void> {
+    // Every attempt before this one ended with the death of its process, or it would be parked.
+    if (message.attempts > maxAttempts) throw new Error('no attempt has come to an end');
+    await attempt(message);
+    await remove(db, message.id);
+  }
+
+  async function putOff(error: unknown, message: Message): Promise<void> {
+    if (message.attempts < maxAttempts) {
       warn(error, message, 'an outbox message failed and will be retried');
-      await postpone(db, message).catch(() => undefined);
+      await postpone(db, message);
+    } else {
+      warn(error, message, 'an outbox message failed too often and is parked');
+      await park(db, message);
     }
+  }
+
+  async function deliver(message: Message): Promise<void> {
+    // If the message cannot be put off, its lease ends by itself.
+    await handle(message).catch((error: unknown) => putOff(error, message).catch(() => undefined));
     const wasBusy = busyKinds().includes(message.kind);
     underWay.delete(message.id);
     if (wasBusy) signal.wake();
@@ -129,7 +144,8 @@ function claim(db: Database, exceptKinds: readonly string[]): Promise<Message[]>
       update outbox
       set attempts = attempts + 1, available_at = now() + make_interval(secs => ${leaseSeconds})
       where id in (
-        select id from outbox where available_at <= now() and kind <> all(${exceptKinds})
+        select id from outbox
+        where parked_at is null and available_at <= now() and kind <> all(${exceptKinds})
         order by available_at limit ${batchSize} for update skip locked
       )
       returning id, kind, payload, attempts`.execute(tx);
@@ -143,6 +159,16 @@ async function postpone(db: Database, { id, attempts }: Message): Promise<void> 
     tx
       .updateTable('outbox')
       .set({ available_at: sql`now() + make_interval(secs => ${seconds})` })
+      .where('id', '=', id)
+      .execute(),
+  );
+}
+
+async function park(db: Database, { id }: Message): Promise<void> {
+  await db.asService((tx) =>
+    tx
+      .updateTable('outbox')
+      .set({ parked_at: sql`now()` })
       .where('id', '=', id)
       .execute(),
   );

@@ -1,6 +1,7 @@
 import { startCustody } from '../audit/custody/custody.ts';
 import { watchBacklog } from '../audit/sealing/backlog.ts';
 import { createDlq } from '../audit/dlq/dlq.ts';
+import { createLogCheck } from '../audit/log-check/log-check.ts';
 import { createEntries } from '../audit/entries/entries.ts';
 import { createEntrySigning } from '../audit/sealing/entry-signing.ts';
 import { routeSeals } from '../audit/sealing/routed-seals.ts';
@@ -100,6 +101,7 @@ export function startAudit(config: Config['audit'], options: AuditOptions) {
     }),
     entries: createEntries({ db }),
     keys,
+    logCheck: createLogCheck({ db, storedProofs, threads, log }),
     proofReads: createProofReads({ tallies, proofs, verification }),
     proofs,
     publishedKeys: createPublishedKeys({ db, registry }),

@@ -4,6 +4,7 @@ import { startJobStreams } from '../jobs/events/job-streams.ts';
 import { createEvidenceExports } from '../evidence-exports/evidence-exports.ts';
 import { createJobExports } from '../jobs/exports.ts';
 import { createJobs } from '../jobs/jobs.ts';
+import { createOldJobs } from '../jobs/operation/old-jobs.ts';
 import { createJobOperation } from '../jobs/operation/operation.ts';
 import { openJobQueue } from '../jobs/queue/queue.ts';
 import { createDocumentFixity } from '../jobs/types/document-fixity.ts';
@@ -51,6 +52,7 @@ export function startJobs(config: Config, options: JobsOptions) {
     jobExports: createJobExports(options),
     jobOperation: createJobOperation({ ...options, queue }),
     jobStreams: streams,
+    oldJobs: createOldJobs({ ...options, queue }),
     async stop() {
       await Promise.all([worker?.stop(), streams.stop()]);
       queue.close();

@@ -10,8 +10,10 @@ import { createKeyAdoption } from '../signing-keys/adoption.ts';
 import { createKeyCompromise } from '../signing-keys/compromise.ts';
 import { createKeyRotation } from '../signing-keys/rotation.ts';
 import { createMaintenance } from '../maintenance/maintenance.ts';
+import { createRunRecords } from '../maintenance/records/run-records.ts';
 import type { Admission } from '../restore/admission.ts';
 import type { UnfinishedMfa } from '../mfa/unfinished.ts';
+import type { OldJobs } from '../jobs/operation/old-jobs.ts';
 import type { Outbox } from '../outbox/outbox.ts';
 import type { Log } from '../telemetry/log.ts';
 import type { AccessServices } from './access.ts';
@@ -23,6 +25,7 @@ interface OperationOptions
   readonly admission: Admission;
   readonly cipher: RowCipher;
   readonly encryptionKeys: EncryptionKeys;
+  readonly oldJobs: OldJobs;
   readonly outbox: Outbox;
   readonly unfinishedMfa: UnfinishedMfa;
   readonly writeMark: () => Promise<string>;
@@ -36,6 +39,7 @@ export function createOperation(config: Config, options: OperationOptions) {
   let draining = false;
   const isDraining = () => draining;
   const documentExpiry = createDocumentExpiry({ ...options, ...config.documents, isDraining });
+  const records = createRunRecords(options);
   return {
     cache: createCacheProbe(redis, clock),
     documentExpiry,
@@ -47,9 +51,10 @@ export function createOperation(config: Config, options: OperationOptions) {
       ...options,
       ...config.maintenance,
       documentExpiry,
+      records,
       isDraining,
     }),
-    purge: createPurge({ ...options, isDraining }),
+    purge: createPurge({ ...options, records, isDraining }),
     /** Marks this process as not ready for traffic. */
     beginDrain() {
       draining = true;

@@ -70,9 +70,9 @@ export async function startServices(config: Config, log: Log, metrics: Metrics) 
   const jsonBodies = createJsonBodies({ heavyWork, restAfter });
   const vault = createVault(config, { ...common, ...access, changeFeeds, heavyWork, jsonBodies });
   const writeMark = markWriter.writeNow;
-  const operation = createOperation(config, { ...common, ...access, ...mfa, writeMark });
-
   const { stop: stopJobs, ...jobs } = startJobs(config, { ...common, ...access });
+  const operation = createOperation(config, { ...common, ...access, ...mfa, ...jobs, writeMark });
+
   const handlers: OutboxHandlers = {
     email: (mail, id) => mailer.send(decryptMail(cipher, messageRow(id), mail), id),
     registration: (asked, id) => access.registration.enrol(asked, id),

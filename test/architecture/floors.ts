@@ -30,10 +30,12 @@ export const floors: readonly Floor[] = [
     name: 'operation',
     folders: [
       'app/maintenance',
+      'app/maintenance/tasks',
       'app/lifecycle/closure',
       'app/lifecycle/purge',
       'app/lifecycle/grants',
       'app/lifecycle',
+      'app/maintenance/records',
       'app/health',
       'app/telemetry/metrics',
     ],
@@ -95,6 +97,7 @@ export const floors: readonly Floor[] = [
     folders: [
       'app/audit',
       'app/audit/dlq',
+      'app/audit/log-check',
       'app/audit/verification',
       'app/audit/proofs',
       'app/audit/entries',
@@ -153,6 +156,7 @@ export const floors: readonly Floor[] = [
       'app/db/pool',
       'app/db/migrations',
       'app/db/canary',
+      'app/db/tables/maintenance',
       'app/db/tables',
       'app/db/tables/audit',
       'app/db/columns',

@@ -259,3 +259,49 @@ test('after the migrations row-level security is forced on every table again', a
   );
   t.deepEqual(rows, []);
 });
+
+test('runs of the purge become runs of maintenance, and no message is parked untried', async (t) => {
+  const { owner, client } = await databaseAt(t, 'Migration0048Downloads');
+  await client.query(
+    `insert into purge_runs (id, requested_by, dry_run, purged_accounts, removed_audit_traces,
+       removed_emails, started_at, completed_at)
+     values
+       ('00000000-0000-7000-8000-000000000001', 'cron', false, 3, 2, 1, '2026-01-01', '2026-01-02'),
+       ('00000000-0000-7000-8000-000000000002', 'cron', true, 1, 0, 0, '2026-01-03', null)`,
+  );
+  await client.query(
+    `insert into outbox (id, kind, payload, attempts)
+     values (gen_random_uuid(), 'email', '{}', 40), (gen_random_uuid(), 'email', '{}', 2)`,
+  );
+
+  await upgrade(t, owner);
+
+  const { rows: runs } = await client.query(
+    `select task, dry_run, requested_by, counts::jsonb as counts, ended_at is not null as has_ended,
+       held_until <= now() as has_lost_lease, error from maintenance_runs order by id`,
+  );
+  const common = { task: 'purge-accounts', requested_by: 'cron', error: null };
+  t.deepEqual(runs, [
+    {
+      ...common,
+      dry_run: false,
+      counts: { purgedAccounts: 3, removedAuditTraces: 2, removedEmails: 1 },
+      has_ended: true,
+      has_lost_lease: null,
+    },
+    {
+      ...common,
+      dry_run: true,
+      counts: { purgedAccounts: 1, removedAuditTraces: 0, removedEmails: 0 },
+      has_ended: false,
+      has_lost_lease: true,
+    },
+  ]);
+  const { rows: messages } = await client.query(
+    'select attempts, parked_at from outbox order by attempts',
+  );
+  t.deepEqual(messages, [
+    { attempts: 2, parked_at: null },
+    { attempts: 19, parked_at: null },
+  ]);
+});

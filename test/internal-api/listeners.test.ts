@@ -137,8 +137,8 @@ test('SIGTERM finishes the purge batch and open requests, and the next run the r
     what: 'the process to stop',
     timeoutMs: 60_000,
   });
-  const runs = 'select purged_accounts as purged, completed_at as "completedAt" from purge_runs';
-  t.deepEqual(await query(vault, runs), [{ purged: 200, completedAt: null }]);
+  const runs = `select counts::json ->> 'purgedAccounts' as purged, error from maintenance_runs`;
+  t.deepEqual(await query(vault, runs), [{ purged: '200', error: 'shutting_down' }]);
   t.is((await query(vault, 'select 1 from accounts')).length, 300);
 
   await vault.app.start();

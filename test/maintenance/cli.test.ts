@@ -46,6 +46,8 @@ test.serial('a task runs and its report is printed', async (t) => {
     'expire-uploads': { task: 'expire-uploads', dryRun: false, expiredSessions: 3 },
     'expire-documents': { task: 'expire-documents', expiredVersions: 0 },
     'collect-garbage': { task: 'collect-garbage', deletedObjects: 0 },
+    'drain-outbox': { task: 'drain-outbox', resumedMessages: 0 },
+    'purge-jobs': { task: 'purge-jobs', removedJobs: 0, removedQueueEntries: 0 },
     'retry-dlq': { task: 'retry-dlq', retriedEntries: 0, recoveredEntries: 0 },
     'verify-files': { task: 'verify-files', checkedFiles: 0, damagedFiles: 0 },
     reencrypt: { task: 'reencrypt', reencryptedCredentials: 0, reencryptedEnvelopes: 0 },
@@ -57,6 +59,24 @@ test.serial('a task runs and its report is printed', async (t) => {
     t.true(stdout.endsWith('}\n'));
     t.like(JSON.parse(stdout), report);
   }
+});
+
+test.serial('a damaged log fails verify-log, which names the places', async (t) => {
+  const { sql } = t.context;
+  await sql("delete from audit_entries where hash = 'h'");
+  await sql("delete from audit_sequences where resource_type = 'account'");
+  const whole = await maintenance(t.context, 'verify-log');
+  t.deepEqual([whole.code, whole.stderr], [0, '']);
+  t.like(JSON.parse(whole.stdout), { task: 'verify-log', damagedEntries: 0, missingEntries: 0 });
+  const [entry] = await sql(
+    `delete from audit_entries where seq = 1 and resource_id = (
+       select resource_id from audit_entries where action = 'maintenance.ran' and seq = 2 limit 1)
+     returning resource_id`,
+  );
+  const { code, stdout, stderr } = await maintenance(t.context, 'verify-log');
+  t.deepEqual([code, stdout], [1, '']);
+  t.regex(stderr, /answered 500: .*"log_damaged"/);
+  t.true(stderr.includes(`maintenance/${String(entry?.['resource_id'])}/1`));
 });
 
 test.serial('the URL and the key file are also taken from the environment', async (t) => {
@@ -130,7 +150,7 @@ test.serial('an app that dies during the task is a failure', async (t) => {
 test.serial('a misused command exits with 2', async (t) => {
   const { keyFile } = t.context;
   for (const [args, reason] of [
-    [[], /^the task must be one of: purge-accounts, expire-uploads, /],
+    [[], /^the task must be one of: purge-accounts, purge-jobs, expire-uploads, /],
     [['jam'], /^the task must be one of: /],
     [['expire-uploads'], /^--key-file or INTERNAL_API_KEY_FILE must name/],
     [['expire-uploads', '--key-file', ''], /^--key-file or INTERNAL_API_KEY_FILE must name/],

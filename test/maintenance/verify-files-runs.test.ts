@@ -2,7 +2,7 @@ import test, { type ExecutionContext } from 'ava';
 import { systemClock } from '../../app/async/clock.ts';
 import { createAuditTrail } from '../../app/audit-trail/audit-trail.ts';
 import { createFileCheck } from '../../app/documents/fixity/file-check.ts';
-import { createVerifyFiles } from '../../app/maintenance/verify-files.ts';
+import { createVerifyFiles } from '../../app/maintenance/tasks/verify-files.ts';
 import { createObjectStore } from '../../app/storage/create-store.ts';
 import { createObjectHasher } from '../../app/storage/object-hash.ts';
 import { createLog } from '../../app/telemetry/log.ts';

@@ -28,6 +28,14 @@ const maintenanceCounts = {
   checkedFiles: Count.optional(),
   damagedFiles: Count.optional(),
   unreadableFiles: Count.optional(),
+  checkedEntries: Count.optional(),
+  checkedTrails: Count.optional(),
+  damagedEntries: Count.optional(),
+  missingEntries: Count.optional(),
+  mendedFindings: Count.optional(),
+  resumedMessages: Count.optional(),
+  removedJobs: Count.optional(),
+  removedQueueEntries: Count.optional(),
 };
 
 /** Entries of signing keys, the audit log itself and maintenance. */

@@ -10,15 +10,16 @@ export interface Alert {
     | 'storage_low'
     | 'files_damaged'
     | 'files_unreadable'
+    | 'log_damaged'
     | 'shared_client_address'
     | 'isolation_broken'
     | 'clock_skew';
   readonly severity: 'warning' | 'critical';
   readonly message: string;
   /**
-   * A number of entries for `dead_letters` and `backlog_large`, of files for `files_damaged` and
-   * `files_unreadable`, of users for `shared_client_address`, the free percentage for
-   * `storage_low`; seconds for the other codes, since when or by which.
+   * A number of entries for `dead_letters`, `backlog_large` and `log_damaged`, of files for
+   * `files_damaged` and `files_unreadable`, of users for `shared_client_address`, the free
+   * percentage for `storage_low`; seconds for the other codes, since when or by which.
    */
   readonly value: number;
   readonly threshold: number;

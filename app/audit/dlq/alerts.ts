@@ -8,7 +8,8 @@ import type { Breach, Isolation } from '../../db/isolation/isolation.ts';
 import type { StoreWatch } from '../../storage/store-watch.ts';
 import type { Pause } from '../sealing/signer-breaker.ts';
 import { ageAt, tooLong, type Age, type Alert, type Wording } from './alert.ts';
-import { fileAlerts, type FileFaults } from './file-alerts.ts';
+import { countFindings } from '../log-check/findings.ts';
+import { faultAlert, fileAlerts, type FileFaults } from './file-alerts.ts';
 import { createStorageAlerts } from './storage-alerts.ts';
 
 /** The thresholds of the alerts: a value that reaches its threshold raises an alert. */
@@ -53,11 +54,12 @@ export function createAlerts(options: AlertsOptions) {
    */
   return async (reach: Reach): Promise<Alert[]> => {
     if (isolation.breach !== undefined) return [isolationAlert(isolation.breach, clock())];
-    const [{ letters, entries, faults }, storageAlerts] = await Promise.all([
+    const [{ letters, entries, faults, findings }, storageAlerts] = await Promise.all([
       db.asService(async (tx) => ({
         letters: await findWaiting(tx, lettersInOrder(reach), thresholds.deadLetters),
         entries: await findWaiting(tx, unsealedInOrder(reach), thresholds.backlog),
         faults: await countFaults(tx, reach),
+        findings: await countFindings(tx, reach),
       })),
       listStorageAlerts(),
     ]);
@@ -85,6 +87,11 @@ export function createAlerts(options: AlertsOptions) {
       paused(pause(), thresholds.pauseSeconds, clock()),
       ...storageAlerts,
       ...fileAlerts(faults),
+      faultAlert(findings, {
+        code: 'log_damaged',
+        severity: 'critical',
+        message: 'Audit entries are damaged or missing: restore them from a backup.',
+      }),
       shared(sharedAddress()),
       skewed(clocks.skewTo('database'), 'Postgres'),
       skewed(clocks.skewTo('signer'), 'the signer'),

@@ -66,6 +66,7 @@ const Alert = z
         'storage_low',
         'files_damaged',
         'files_unreadable',
+        'log_damaged',
         'shared_client_address',
         'isolation_broken',
         'clock_skew',
@@ -76,9 +77,9 @@ const Alert = z
     value: z
       .int()
       .describe(
-        'Number of entries for `dead_letters` and `backlog_large`, of files for `files_damaged` ' +
-          'and `files_unreadable`, of users for `shared_client_address`, free percentage for ' +
-          '`storage_low`; otherwise seconds.',
+        'Number of entries for `dead_letters`, `backlog_large` and `log_damaged`, of files for ' +
+          '`files_damaged` and `files_unreadable`, of users for `shared_client_address`, free ' +
+          'percentage for `storage_low`; otherwise seconds.',
       ),
     threshold: z.int().describe('Value from which the alert is raised.'),
     since: Timestamp.describe('When this process first saw it.'),

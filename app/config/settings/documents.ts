@@ -64,6 +64,12 @@ export const maintenanceSettings = {
         'How long a run of `probatio maintenance verify-files` begins to read further files. It ' +
         'ends with the file that it is reading then; the next run goes on.',
     }),
+    verifyDays: setting('MAINTENANCE_VERIFY_DAYS', Count.max(3_650).default(30), {
+      unit: 'days',
+      description:
+        'Within how many days `probatio maintenance verify-log` verifies the whole audit log ' +
+        'once. It must run at least once a day.',
+    }),
   },
   findConflicts: findMissingGrace,
 };

@@ -106,26 +106,6 @@ export const Credential = defineEntity({
   },
 });
 
-/** One run of the purge of accounts that were never validated. */
-export const PurgeRun = defineEntity({
-  name: 'PurgeRun',
-  tableName: 'purge_runs',
-  rowLevelSecurity: 'force',
-  policies: ownedByService('purge_runs'),
-  properties: {
-    id: p.uuid().primary(),
-    /** The name of the internal API key. */
-    requestedBy: p.text(),
-    dryRun: p.boolean(),
-    purgedAccounts: p.integer().default(0),
-    removedAuditTraces: p.integer().default(0),
-    removedEmails: p.integer().default(0),
-    startedAt: timestamp(),
-    /** Null while the purge runs, or if its process died. */
-    completedAt: timestamp().nullable(),
-  },
-});
-
 const count = () => p.bigint('number').defaultRaw('0');
 
 /**

@@ -26,7 +26,14 @@ export const OutboxMessage = defineEntity({
     servicePolicy('outbox'),
   ],
   indexes: [
-    { name: 'outbox_due', properties: ['availableAt'] },
+    {
+      name: 'outbox_due',
+      expression: 'create index outbox_due on outbox (available_at) where parked_at is null',
+    },
+    {
+      name: 'outbox_parked',
+      expression: 'create index outbox_parked on outbox (parked_at) where parked_at is not null',
+    },
     {
       name: 'outbox_user',
       expression: 'create index outbox_user on outbox (user_id) where user_id is not null',
@@ -53,25 +60,9 @@ export const OutboxMessage = defineEntity({
     attempts: p.integer().default(0),
     /** Earliest next attempt: the end of a retry's backoff, or of a worker's lease. */
     availableAt: timestamp().defaultRaw('now()'),
+    /** When the message had failed too often; null unless it waits for the task `drain-outbox`. */
+    parkedAt: timestamp().nullable(),
     createdAt: createdAt(),
-  },
-});
-
-/**
- * The lock of a maintenance task, which one run holds at a time. The times are those of Postgres's
- * clock.
- */
-export const MaintenanceLock = defineEntity({
-  name: 'MaintenanceLock',
-  tableName: 'maintenance_locks',
-  rowLevelSecurity: 'force',
-  policies: ownedByService('maintenance_locks'),
-  properties: {
-    task: p.text().primary(),
-    /** Fencing token of the last run to take the lock, which was given to no other run. */
-    token: p.bigint('number'),
-    /** End of the run's lease; null once the run has ended. */
-    heldUntil: timestamp().nullable(),
   },
 });
 

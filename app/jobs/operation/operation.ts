@@ -12,14 +12,8 @@ import type { JobQueue } from '../queue/queue.ts';
 import { readerOf, type JobReader } from '../rows/job-rows.ts';
 import type { FailedJobs, FailedQuery, PurgeableQuery, Purged, PurgeQuery } from './schema.ts';
 import { countJobs, selectFailed, selectOld } from './finished-jobs.ts';
-import { createEntryPurge, purgeBatchSize, purgeJobs } from './purge.ts';
+import { createEntryPurge, defaultAges, purgeBatchSize, purgeJobs } from './purge.ts';
 import { readStats } from './stats.ts';
-
-/** The ages from which jobs and entries of the queue are purged unless the request names one. */
-const defaultAges = {
-  db: { text: '30d', seconds: 30 * 86_400 },
-  redis: { text: '7d', seconds: 7 * 86_400 },
-} as const;
 
 /** Number of jobs that a dry run lists. */
 const previewed = 100;

@@ -8,6 +8,12 @@ import type { Entry } from '../queue/old-entries.ts';
 import type { JobQueue } from '../queue/queue.ts';
 import { selectOld } from './finished-jobs.ts';
 
+/** The ages from which jobs and entries of the queue are purged unless a request names one. */
+export const defaultAges = {
+  db: { text: '30d', seconds: 30 * 86_400 },
+  redis: { text: '7d', seconds: 7 * 86_400 },
+} as const;
+
 /** Number of jobs that one transaction removes. */
 export const purgeBatchSize = 1_000;
 

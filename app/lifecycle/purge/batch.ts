@@ -4,13 +4,16 @@ import type { Tx } from '../../db/database.ts';
 import { countWaitingMails, removeWaitingMails } from '../../outbox/waiting.ts';
 import { batchSize, findRemovable, selectExpired, type Place } from './expired-accounts.ts';
 
-export interface PurgeCounts {
-  readonly purgedAccounts: number;
+/** The counts of a batch that removed nothing. */
+export const noneRemoved = {
+  purgedAccounts: 0,
   /** The number of entries whose text was erased. */
-  readonly removedAuditTraces: number;
+  removedAuditTraces: 0,
   /** The number of e-mails that had not been sent. */
-  readonly removedEmails: number;
-}
+  removedEmails: 0,
+};
+
+export type PurgeCounts = Readonly<typeof noneRemoved>;
 
 interface PurgedBatch {
   readonly counts: PurgeCounts;
@@ -21,8 +24,6 @@ interface PurgedBatch {
   readonly next: Place | undefined;
 }
 
-const none: PurgeCounts = { purgedAccounts: 0, removedAuditTraces: 0, removedEmails: 0 };
-
 /**
  * Removes the next expired accounts after the position `after`, with everything that is stored
  * about these accounts. Skips accounts that another transaction has locked to validate, register or
@@ -31,14 +32,17 @@ const none: PurgeCounts = { purgedAccounts: 0, removedAuditTraces: 0, removedEma
 export async function purgeBatch(tx: Tx, after: Place, now: Date): Promise<PurgedBatch> {
   const locked = await selectExpired(tx, after, now).forUpdate().skipLocked().execute();
   const ids = await findRemovable(tx, idsOf(locked), now);
-  return { counts: ids.length === 0 ? none : await remove(tx, ids, now), next: nextOf(locked) };
+  return {
+    counts: ids.length === 0 ? noneRemoved : await remove(tx, ids, now),
+    next: nextOf(locked),
+  };
 }
 
 /** Counts what `purgeBatch` would remove. */
 export async function previewBatch(tx: Tx, after: Place, now: Date): Promise<PurgedBatch> {
   const expired = await selectExpired(tx, after, now).execute();
   const ids = await findRemovable(tx, idsOf(expired), now);
-  return { counts: ids.length === 0 ? none : await preview(tx, ids), next: nextOf(expired) };
+  return { counts: ids.length === 0 ? noneRemoved : await preview(tx, ids), next: nextOf(expired) };
 }
 
 function nextOf(accounts: readonly Place[]): Place | undefined {

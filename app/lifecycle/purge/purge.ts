@@ -6,11 +6,11 @@ import { AppError } from '../../errors/app-error.ts';
 import type { InternalCaller } from '../../http/requests/caller.ts';
 import type { ServiceRequest } from '../../http/requests/request.ts';
 import { countPending, start, type Place } from './expired-accounts.ts';
-import { previewBatch, purgeBatch, type PurgeCounts } from './batch.ts';
-import { addToRun, beginRun, completeRun, findLastRun, type PurgeRecord } from './runs.ts';
+import type { RunRecords, RunUnderWay } from '../../maintenance/records/run-records.ts';
+import { noneRemoved, previewBatch, purgeBatch, type PurgeCounts } from './batch.ts';
+import { findLastPurge, purgeTask, type PurgeRecord } from './runs.ts';
 
-interface Run {
-  readonly id: string;
+interface Run extends RunUnderWay<PurgeCounts> {
   /** Whether the run only counts and removes nothing. */
   readonly dryRun: boolean;
   /** The name of the internal API key that started the run. */
@@ -31,6 +31,7 @@ interface PurgeStatus {
 interface PurgeOptions {
   readonly db: Database;
   readonly audit: AuditTrail;
+  readonly records: RunRecords;
   readonly clock: Clock;
   readonly isDraining: () => boolean;
 }
@@ -38,16 +39,27 @@ interface PurgeOptions {
 export type Purge = ReturnType<typeof createPurge>;
 
 /** Creates the service that purges accounts which were never validated. */
-export function createPurge({ db, audit, clock, isDraining }: PurgeOptions) {
+export function createPurge({ db, audit, records, clock, isDraining }: PurgeOptions) {
   /**
    * Resolves with the position after which the next batch begins; undefined after the last batch.
    */
   async function runBatch(tx: Tx, run: Run, after: Place): Promise<Place | undefined> {
     const work = run.dryRun ? previewBatch : purgeBatch;
     const { counts, next } = await work(tx, after, clock());
-    if (counts.purgedAccounts > 0) await addToRun(tx, run.id, counts);
-    if (counts.purgedAccounts > 0 && !run.dryRun) await audit.append(tx, purged(run, counts));
+    if (counts.purgedAccounts === 0) return next;
+    if (!run.dryRun) await audit.append(tx, purged(run, counts));
+    await run.add(tx, counts);
     return next;
+  }
+
+  async function runBatches(run: Run): Promise<void> {
+    if (!run.dryRun) audit.assertWritable();
+    let place: Place | undefined = start;
+    while (place !== undefined) {
+      if (isDraining()) throw new AppError('shutting_down');
+      const after: Place = place;
+      place = await db.asService((tx) => runBatch(tx, run, after), lengthy);
+    }
   }
 
   return {
@@ -61,16 +73,12 @@ export function createPurge({ db, audit, clock, isDraining }: PurgeOptions) {
       { caller, requestId }: ServiceRequest<InternalCaller>,
       { dryRun }: { readonly dryRun: boolean },
     ): Promise<PurgeRecord & { readonly completedAt: Date }> {
-      if (!dryRun) audit.assertWritable();
-      const cause = { dryRun, requestedBy: caller.internalKey, requestId };
-      const id = await db.asService((tx) => beginRun(tx, { ...cause, now: clock() }));
-      let place: Place | undefined = start;
-      while (place !== undefined) {
-        if (isDraining()) throw new AppError('shutting_down');
-        const after: Place = place;
-        place = await db.asService((tx) => runBatch(tx, { id, ...cause }, after), lengthy);
-      }
-      return db.asService((tx) => completeRun(tx, id, clock()), lengthy);
+      const requestedBy = caller.internalKey;
+      const about = { task: purgeTask, dryRun, requestedBy, nothing: noneRemoved };
+      const { counts, ...run } = await records.record<typeof noneRemoved>(about, (begun) =>
+        runBatches({ ...begun, dryRun, requestedBy, requestId }),
+      );
+      return { ...run, ...counts, dryRun, requestedBy };
     },
 
     /** Returns the counts that a purge would find now, and the record of the last run. */
@@ -81,7 +89,7 @@ export function createPurge({ db, audit, clock, isDraining }: PurgeOptions) {
           pendingAccounts: pending,
           expiredAccounts: expired,
           oldestExpiredAt: oldest,
-          lastRun: (await findLastRun(tx)) ?? null,
+          lastRun: await findLastPurge(tx),
         };
       }, lengthy),
   };

@@ -79,9 +79,9 @@ test('a database of another version is found, with the remedy', async (t) => {
   t.deepEqual(troubles(older), ['fail database.schema', 'fail signer.keys']);
   t.regex(textOf(older, 'database.schema'), /upload_sessions_open: run probatio migrate/);
 
-  await owner.query('alter table purge_runs add column later int');
+  await owner.query('alter table maintenance_runs add column later int');
   const newer = await t.context.examine();
-  await owner.query('alter table purge_runs drop column later');
+  await owner.query('alter table maintenance_runs drop column later');
   t.deepEqual(troubles(newer), ['fail database.schema', 'fail signer.keys']);
   t.regex(textOf(newer, 'database.schema'), /the column later of another version/);
 });

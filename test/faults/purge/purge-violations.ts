@@ -1,3 +1,5 @@
+const countOf = (name: string) => `coalesce((counts::json ->> '${name}')::int, 0)`;
+
 /**
  * Queries that return what no purge may leave behind, wherever it was interrupted. Each must return
  * no rows.
@@ -24,8 +26,9 @@ export const purgeViolations = {
   'an erased entry without hash or signature': `
     select id from audit_entries where canonical is null and (hash is null or signature is null)`,
   'a run whose counts differ from its entries': `
-    select id from purge_runs r where
-      (purged_accounts, removed_audit_traces, removed_emails) <> (
+    select id from maintenance_runs r where
+      (${countOf('purgedAccounts')}, ${countOf('removedAuditTraces')},
+        ${countOf('removedEmails')}) <> (
         select coalesce(sum((data->>'purgedAccounts')::int), 0),
           coalesce(sum((data->>'removedAuditTraces')::int), 0),
           coalesce(sum((data->>'removedEmails')::int), 0)
@@ -35,8 +38,8 @@ export const purgeViolations = {
     select erased, counted from
       (select count(*) as erased, count(distinct user_id) as accounts
         from audit_entries where canonical is null) e,
-      (select coalesce(sum(removed_audit_traces), 0) as counted,
-        coalesce(sum(purged_accounts), 0) as purged from purge_runs) r
+      (select coalesce(sum(${countOf('removedAuditTraces')}), 0) as counted,
+        coalesce(sum(${countOf('purgedAccounts')}), 0) as purged from maintenance_runs) r
     where erased <> counted or accounts <> purged`,
   'a gap in the numbers of a resource': `
     select user_id, resource_type, resource_id from audit_entries

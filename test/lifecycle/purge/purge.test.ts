@@ -110,7 +110,7 @@ test.serial('a dry run counts alike, and changes nothing but the record of runs'
   t.like(preview.body, { dryRun: true, purgedAccounts: 450 });
   const after = await dump(sql);
   // Marks of the log are written on their own schedule, and the uses of internal keys are counted.
-  const expected = new Set(['purge_runs', 'audit_marks', 'audit_tallies']);
+  const expected = new Set(['maintenance_runs', 'audit_marks', 'audit_tallies']);
   const others = [...after].filter(([table]) => !expected.has(table));
   for (const [table, text] of others) t.is(text, before.get(table) ?? '', table);
   t.like((await status()).body, { expiredAccounts: 451, lastRun: { dryRun: true } });
@@ -149,7 +149,7 @@ test.serial('each batch leaves one entry with counts and without names', async (
     entries.map(({ seq }) => seq),
     [1, 2, 3],
   );
-  const [run] = await sql('select id from purge_runs');
+  const [run] = await sql('select id from maintenance_runs');
   const parsed = entries.map(({ canonical }) => JSON.parse(String(canonical)) as object);
   t.like(parsed[2], {
     actor: { type: 'system', id: 'test-admin' },

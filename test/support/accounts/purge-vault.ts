@@ -44,7 +44,8 @@ export async function startPurgeVault(): Promise<PurgeVault> {
       // A sealer may lock the queue and the log in another order: Postgres ends the deadlock.
       const truncated = () =>
         sql(
-          `truncate accounts, registrations, known_addresses, outbox, login_sessions, purge_runs,
+          `truncate accounts, registrations, known_addresses, outbox, login_sessions,
+           maintenance_runs,
            audit_log, audit_seals, audit_queue, audit_sequences, audit_tallies cascade`,
         ).catch((error: unknown) => {
           if ((error as { code?: string }).code !== '40P01') throw error;

@@ -8,6 +8,9 @@ export type Task =
   | 'expire-uploads'
   | 'expire-documents'
   | 'collect-garbage'
+  | 'drain-outbox'
+  | 'purge-jobs'
+  | 'verify-log'
   | 'reencrypt'
   | 'verify-files';
 

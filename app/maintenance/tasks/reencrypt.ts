@@ -1,9 +1,9 @@
-import { encryptedCredentials } from '../accounts/credential-encryption.ts';
-import { reencryptRows, type EncryptedTable } from '../encryption/reencryption.ts';
-import type { RowCipher } from '../encryption/row-cipher.ts';
-import { encryptedEnvelopes } from '../envelopes/envelope-encryption.ts';
-import { encryptedRegistrations } from '../registration/registration-encryption.ts';
-import { encryptedReplacedKeys } from '../replaced-keys/rows/encryption.ts';
+import { encryptedCredentials } from '../../accounts/credential-encryption.ts';
+import { reencryptRows, type EncryptedTable } from '../../encryption/reencryption.ts';
+import type { RowCipher } from '../../encryption/row-cipher.ts';
+import { encryptedEnvelopes } from '../../envelopes/envelope-encryption.ts';
+import { encryptedRegistrations } from '../../registration/registration-encryption.ts';
+import { encryptedReplacedKeys } from '../../replaced-keys/rows/encryption.ts';
 import { whileFull, type MaintenanceTask } from './task.ts';
 
 const nothing = {

@@ -1,16 +1,15 @@
-import type { z } from 'zod';
-import type { Tx } from '../db/database.ts';
-import type { InternalCaller } from '../http/requests/caller.ts';
-import type { ServiceRequest } from '../http/requests/request.ts';
-import type { MaintenanceQuery } from './schema.ts';
-
-/** The counts of a task's report by name, such as `removedFiles`. */
-export type Counts = Record<string, number>;
+import type { Tx } from '../../db/database.ts';
+import type { InternalCaller } from '../../http/requests/caller.ts';
+import type { ServiceRequest } from '../../http/requests/request.ts';
+import type { Counts } from '../records/run-records.ts';
 
 /** The request for a run. */
 export type RunRequest = ServiceRequest<InternalCaller>;
 
-export type RunOptions = z.output<typeof MaintenanceQuery>;
+export interface RunOptions {
+  /** Whether the run counts what it would change, and changes nothing. */
+  readonly dryRun: boolean;
+}
 
 /**
  * The work of one batch, in a transaction of the service login. Resolves with the counts of what

@@ -1,24 +1,27 @@
-import { countOldAddresses, removeOldAddresses } from '../auth/login/known-client-addresses.ts';
+import { countOldAddresses, removeOldAddresses } from '../../auth/login/known-client-addresses.ts';
 import {
   countOldSessions,
   removeEndedSessions,
   removeExpiredSessions,
-} from '../sessions/kept-sessions.ts';
-import type { Clock } from '../async/clock.ts';
-import { countOldBindings, removeOldBindings } from '../devices/expired-bindings.ts';
-import { countOldKeys, removeOldKeys } from '../idempotency/expired-keys.ts';
-import { countExpiredExports, removeExpiredExports } from '../evidence-exports/rows/export-rows.ts';
-import type { UnfinishedMfa } from '../mfa/unfinished.ts';
-import type { Outbox } from '../outbox/outbox.ts';
-import { countOldReplaced, removeOldReplaced } from '../replaced-keys/rows/replaced-keys.ts';
+} from '../../sessions/kept-sessions.ts';
+import type { Clock } from '../../async/clock.ts';
+import { countOldBindings, removeOldBindings } from '../../devices/expired-bindings.ts';
+import { countOldKeys, removeOldKeys } from '../../idempotency/expired-keys.ts';
+import {
+  countExpiredExports,
+  removeExpiredExports,
+} from '../../evidence-exports/rows/export-rows.ts';
+import type { UnfinishedMfa } from '../../mfa/unfinished.ts';
+import type { Outbox } from '../../outbox/outbox.ts';
+import { countOldReplaced, removeOldReplaced } from '../../replaced-keys/rows/replaced-keys.ts';
 import {
   countOldHistory,
   countOldUndos,
   forgetOldUndos,
   removeOldHistory,
-} from '../sync/objects/expired-history.ts';
-import { countOldRequests, removeOldRequests } from '../sync/objects/expired-requests.ts';
-import type { Garbage } from '../uploads/cleanup/garbage.ts';
+} from '../../sync/objects/expired-history.ts';
+import { countOldRequests, removeOldRequests } from '../../sync/objects/expired-requests.ts';
+import type { Garbage } from '../../uploads/cleanup/garbage.ts';
 import { whileFull, type Batch, type MaintenanceTask } from './task.ts';
 
 const nothing = {

@@ -1,4 +1,4 @@
-import type { Dlq } from '../audit/dlq/dlq.ts';
+import type { Dlq } from '../../audit/dlq/dlq.ts';
 import type { MaintenanceTask } from './task.ts';
 
 const nothing = { retriedEntries: 0, recoveredEntries: 0 };

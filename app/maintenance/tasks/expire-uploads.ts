@@ -1,6 +1,6 @@
-import type { Tx } from '../db/database.ts';
-import type { CompletedPlace } from '../uploads/cleanup/unused-uploads.ts';
-import { expiryBatchSize, type UploadExpiry } from '../uploads/cleanup/expiry.ts';
+import type { Tx } from '../../db/database.ts';
+import type { CompletedPlace } from '../../uploads/cleanup/unused-uploads.ts';
+import { expiryBatchSize, type UploadExpiry } from '../../uploads/cleanup/expiry.ts';
 import { whileFull, type Batch, type MaintenanceTask } from './task.ts';
 
 const nothing = { expiredSessions: 0, removedFiles: 0, removedSessions: 0 };

@@ -1,4 +1,4 @@
-import type { DocumentExpiry } from '../documents/expiry.ts';
+import type { DocumentExpiry } from '../../documents/expiry.ts';
 import type { MaintenanceTask } from './task.ts';
 
 const nothing = { expiredVersions: 0 };

@@ -1,12 +1,12 @@
-import type { AuditTrail } from '../audit-trail/audit-trail.ts';
-import { lengthy, type Database, type Tx } from '../db/database.ts';
-import { countDue, findDue } from '../documents/fixity/check-queue.ts';
-import type { CheckedFile, CheckFile } from '../documents/fixity/file-check.ts';
-import { recordChecks, recordUnreadable } from '../documents/fixity/recorded-checks.ts';
-import type { StoredFile } from '../documents/records/stored-files.ts';
-import type { ObjectStore } from '../storage/interface/object-store.ts';
-import { StorageError } from '../storage/interface/storage-error.ts';
-import type { Log } from '../telemetry/log.ts';
+import type { AuditTrail } from '../../audit-trail/audit-trail.ts';
+import { lengthy, type Database, type Tx } from '../../db/database.ts';
+import { countDue, findDue } from '../../documents/fixity/check-queue.ts';
+import type { CheckedFile, CheckFile } from '../../documents/fixity/file-check.ts';
+import { recordChecks, recordUnreadable } from '../../documents/fixity/recorded-checks.ts';
+import type { StoredFile } from '../../documents/records/stored-files.ts';
+import type { ObjectStore } from '../../storage/interface/object-store.ts';
+import { StorageError } from '../../storage/interface/storage-error.ts';
+import type { Log } from '../../telemetry/log.ts';
 import type { Batch, MaintenanceTask, RunRequest } from './task.ts';
 
 const nothing = { checkedFiles: 0, damagedFiles: 0, unreadableFiles: 0 };

@@ -1,0 +1,30 @@
+import type { z } from 'zod';
+import type { Dlq } from '../audit/dlq/dlq.ts';
+import { readBacklog } from '../audit/sealing/backlog.ts';
+import { lengthy, type Database, type Tx } from '../db/database.ts';
+import { readStats } from '../jobs/operation/stats.ts';
+import { readOutboxState } from '../outbox/parked.ts';
+import { findRuns } from './records/recorded-runs.ts';
+import { TaskName, type MaintenanceStatus } from './schema.ts';
+import type { RunRequest } from './tasks/task.ts';
+
+interface StatusOptions {
+  readonly db: Database;
+  readonly dlq: Pick<Dlq, 'stats'>;
+}
+
+/** Creates the function that tells how the tasks fare, and what waits to be done. */
+export function createStatus({ db, dlq }: StatusOptions) {
+  async function read(tx: Tx) {
+    const tasks = [];
+    for (const task of TaskName.options) tasks.push({ task, ...(await findRuns(tx, task)) });
+    const { totalProcessed: _sum, ...jobs } = await readStats(tx, 'all tenants');
+    return { tasks, outbox: await readOutboxState(tx), jobs, backlog: await readBacklog(tx) };
+  }
+
+  return async (request: RunRequest): Promise<z.input<typeof MaintenanceStatus>> => {
+    const state = await db.asService(read, lengthy);
+    const { pending, oldestAt } = await dlq.stats(request);
+    return { ...state, deadLetters: { pending, oldestAt } };
+  };
+}

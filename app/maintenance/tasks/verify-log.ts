@@ -1,0 +1,50 @@
+import type { LogCheck } from '../../audit/log-check/log-check.ts';
+import { AppError } from '../../errors/app-error.ts';
+import type { MaintenanceTask } from './task.ts';
+
+const nothing = {
+  checkedEntries: 0,
+  checkedTrails: 0,
+  damagedEntries: 0,
+  missingEntries: 0,
+  mendedFindings: 0,
+};
+
+/** Number of findings that the error of a run names. */
+const named = 10;
+
+interface VerifyLogOptions {
+  readonly logCheck: LogCheck;
+  /** Days within which the whole log is verified once. */
+  readonly verifyDays: number;
+}
+
+/**
+ * Creates the task that verifies the newest entries of the audit log and its next stretch. A run
+ * ends with log_damaged as long as anything that it or an earlier run found is not whole.
+ */
+export function createVerifyLog({
+  logCheck,
+  verifyDays,
+}: VerifyLogOptions): MaintenanceTask<'verify-log', typeof nothing> {
+  return {
+    name: 'verify-log',
+    nothing,
+    async *batches(_request, { dryRun }) {
+      if (dryRun) {
+        yield (tx) => logCheck.countDue(tx, verifyDays);
+        return;
+      }
+      for await (const part of logCheck.check(verifyDays)) {
+        yield (tx) => logCheck.record(tx, part);
+      }
+      const findings = await logCheck.findings(named);
+      if (findings.length === 0) return;
+      const details = findings.map(({ resourceType, resourceId, seq, defect }) => ({
+        path: `${resourceType}/${resourceId}/${seq}`,
+        message: defect,
+      }));
+      throw new AppError('log_damaged', { details });
+    },
+  };
+}
