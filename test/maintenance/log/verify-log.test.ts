@@ -93,7 +93,8 @@ const damages: Readonly<Record<string, readonly [statement: string, defects: obj
   ],
   'a changed signature': [
     `update audit_seals set signature = (
-       select signature from audit_seals where entry_id = (select id from audit_log where resource_id = $1 and seq = 1))
+       select signature from audit_seals join audit_log on id = entry_id
+       where resource_id = $1 and seq = 1)
      where entry_id = (select id from audit_log where resource_id = $1 and seq = 2)`,
     { 2: 'signature_invalid' },
   ],

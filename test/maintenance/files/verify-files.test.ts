@@ -6,17 +6,17 @@ import {
   removeDocument,
   storeDocument,
   type Stored,
-} from '../support/documents/documents.ts';
-import { bytesOf } from '../support/documents/files.ts';
-import { damages, objectDirectory, partFile } from '../support/documents/stored-files.ts';
-import { createApi, type Api } from '../support/documents/uploads.ts';
-import { assertError } from '../support/http/error-body.ts';
-import { serviceRequest } from '../support/http/service-request.ts';
+} from '../../support/documents/documents.ts';
+import { bytesOf } from '../../support/documents/files.ts';
+import { damages, objectDirectory, partFile } from '../../support/documents/stored-files.ts';
+import { createApi, type Api } from '../../support/documents/uploads.ts';
+import { assertError } from '../../support/http/error-body.ts';
+import { serviceRequest } from '../../support/http/service-request.ts';
 import {
   entriesOf,
   startMaintenanceVault,
   type MaintenanceVault,
-} from '../support/vault/maintenance-vault.ts';
+} from '../../support/vault/maintenance-vault.ts';
 
 const test = anyTest as TestFn<MaintenanceVault & { readonly api: Api }>;
 

@@ -1,19 +1,19 @@
 import test, { type ExecutionContext } from 'ava';
-import { systemClock } from '../../app/async/clock.ts';
-import { createAuditTrail } from '../../app/audit-trail/audit-trail.ts';
-import { createFileCheck } from '../../app/documents/fixity/file-check.ts';
-import { createVerifyFiles } from '../../app/maintenance/tasks/verify-files.ts';
-import { createObjectStore } from '../../app/storage/create-store.ts';
-import { createObjectHasher } from '../../app/storage/object-hash.ts';
-import { createLog } from '../../app/telemetry/log.ts';
-import { openDatabase } from '../../app/db/database.ts';
-import { certify, storeDocument } from '../support/documents/documents.ts';
-import { damages } from '../support/documents/stored-files.ts';
-import { createApi } from '../support/documents/uploads.ts';
-import { serviceRequest } from '../support/http/service-request.ts';
-import { createSql } from '../support/vault/sql.ts';
-import { testIssuer } from '../support/vault/stack.ts';
-import { startReadyVault } from '../support/vault/vault.ts';
+import { systemClock } from '../../../app/async/clock.ts';
+import { createAuditTrail } from '../../../app/audit-trail/audit-trail.ts';
+import { createFileCheck } from '../../../app/documents/fixity/file-check.ts';
+import { createVerifyFiles } from '../../../app/maintenance/tasks/verify-files.ts';
+import { createObjectStore } from '../../../app/storage/create-store.ts';
+import { createObjectHasher } from '../../../app/storage/object-hash.ts';
+import { createLog } from '../../../app/telemetry/log.ts';
+import { openDatabase } from '../../../app/db/database.ts';
+import { certify, storeDocument } from '../../support/documents/documents.ts';
+import { damages } from '../../support/documents/stored-files.ts';
+import { createApi } from '../../support/documents/uploads.ts';
+import { serviceRequest } from '../../support/http/service-request.ts';
+import { createSql } from '../../support/vault/sql.ts';
+import { testIssuer } from '../../support/vault/stack.ts';
+import { startReadyVault } from '../../support/vault/vault.ts';
 
 /** Opens the task with a time limit of 0 minutes, and a vault with sealed documents. */
 async function openTask(t: ExecutionContext, documents: number) {
