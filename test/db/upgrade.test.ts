@@ -235,7 +235,7 @@ test('after the migrations row-level security is forced on every table again', a
   t.deepEqual(rows, []);
 });
 
-test('runs of the purge become those of maintenance, and no message is parked untried', async (t) => {
+test('the runs of the purge become those of maintenance, and messages stay unparked', async (t) => {
   const { owner, client } = await databaseAt(t, 'Migration0048Downloads');
   await client.query(
     `insert into purge_runs (id, requested_by, dry_run, purged_accounts, removed_audit_traces,
