@@ -1,4 +1,7 @@
+import { nextStopSignal } from '../signer/protocol/process/stop-signal.ts';
 import { missingFlags } from './runtime-flags.ts';
+
+const stopSignal = nextStopSignal();
 
 // The process replaces itself, so that whoever starts the app needs to know no flags, and sends
 // signals to the process that serves.
@@ -7,5 +10,6 @@ if (missing.length > 0 && process.execve !== undefined) {
   const [program = process.execPath, ...rest] = process.argv;
   process.execve(program, [program, ...process.execArgv, ...missing, ...rest]);
 } else {
-  await import('./serve.ts');
+  const { serve } = await import('./serve.ts');
+  await serve(stopSignal);
 }

@@ -16,16 +16,36 @@ import { createLog, type Log } from './telemetry/log.ts';
 import { createMetrics } from './telemetry/metrics/metrics.ts';
 
 /**
+ * Reads the settings and runs the app until a stop signal, an error or a late check ends it. Ends
+ * the process.
+ */
+export async function serve(stopSignal: Promise<NodeJS.Signals>): Promise<void> {
+  const config = readConfig();
+  if (config === undefined) {
+    process.exitCode = exitCodes.refused;
+    return;
+  }
+  const log = createLog(config.logLevel);
+  await main(config, stopSignal, log).catch((error) => endFailed(error, log));
+  // Services that were started, and log lines that nobody reads, would keep the process alive.
+  process.exit();
+}
+
+/**
  * Starts the services and listens. Drains and stops after a stop signal, or when a late check
  * refuses this start.
  */
-async function main(config: Config, log: Log): Promise<void> {
+async function main(config: Config, stopSignal: Promise<NodeJS.Signals>, log: Log): Promise<void> {
   const registry = new Registry();
   collectDefaultMetrics({ register: registry });
   const metrics = createMetrics({ registry, routes: listTemplates() });
-  const services = await startServices(config, log, metrics);
+  // A start waits for Postgres and the object store for as long as they do not answer.
+  const services = await Promise.race([startServices(config, log, metrics), stopSignal]);
+  if (typeof services === 'string') {
+    log.info({ signal: services }, 'stopped during the start');
+    return;
+  }
   remark(config, log);
-  const stopSignal = nextStopSignal();
   const { http } = config;
   const trust = createProxyTrust(http.trustedProxies);
   const parts = { config, services, trust, log };
@@ -83,12 +103,6 @@ function explainListening(variables: AddressVariables) {
   };
 }
 
-function nextStopSignal(): Promise<string> {
-  return new Promise((resolve) => {
-    for (const signal of ['SIGTERM', 'SIGINT'] as const) process.once(signal, resolve);
-  });
-}
-
 function readConfig(): Config | undefined {
   try {
     return loadConfig(process.env);
@@ -116,13 +130,4 @@ function endFailed(error: unknown, log: Log): void {
 function explainEnd(error: unknown): void {
   const reason = error instanceof Error ? error.message : 'ended by an error; see the log';
   writeTerminationLog(terminationLogOf(process.env), reason);
-}
-
-const config = readConfig();
-if (config === undefined) process.exitCode = exitCodes.refused;
-else {
-  const log = createLog(config.logLevel);
-  await main(config, log).catch((error) => endFailed(error, log));
-  // Services that were started, and log lines that nobody reads, would keep the process alive.
-  process.exit();
 }

@@ -34,6 +34,11 @@ const startTimeoutMs = 60_000;
  * restart returns to the minimum.
  */
 const steadyMs = 10_000;
+/**
+ * Milliseconds that a stop waits for a process that is not connected to the token: nobody waits for
+ * an operation of it, and an HSM that hangs would not let it end.
+ */
+const connectingStopMs = 2_000;
 
 interface HsmOptions {
   readonly environment: NodeJS.ProcessEnv;
@@ -86,7 +91,7 @@ export interface Hsm {
   adoptKey(keyId: string): Promise<void>;
   /** Creates the next key `encryption`, and resolves with its generation. */
   createEncryptionKey(after: number): Promise<number>;
-  /** Lets operations in progress finish, then stops the process. */
+  /** Lets operations in progress finish, then stops the process, and kills one that hangs. */
   close(): Promise<void>;
 }
 
@@ -147,7 +152,7 @@ export function createHsm(options: HsmOptions): Hsm {
 
     async close() {
       stopping.abort();
-      await current?.stop(operationTimeoutMs);
+      await current?.stop(connectedAt === undefined ? connectingStopMs : operationTimeoutMs);
       state = 'stopped';
     },
   };
