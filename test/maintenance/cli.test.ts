@@ -63,14 +63,16 @@ test.serial('a task runs and its report is printed', async (t) => {
 
 test.serial('a damaged log fails verify-log, which names the places', async (t) => {
   const { sql } = t.context;
-  await sql("delete from audit_entries where hash = 'h'");
+  await sql(
+    "delete from audit_log where id in (select entry_id from audit_seals where key_id = '\\x00')",
+  );
   await sql("delete from audit_sequences where resource_type = 'account'");
   const whole = await maintenance(t.context, 'verify-log');
   t.deepEqual([whole.code, whole.stderr], [0, '']);
   t.like(JSON.parse(whole.stdout), { task: 'verify-log', damagedEntries: 0, missingEntries: 0 });
   const [entry] = await sql(
-    `delete from audit_entries where seq = 1 and resource_id = (
-       select resource_id from audit_entries where action = 'maintenance.ran' and seq = 2 limit 1)
+    `delete from audit_log where seq = 1 and resource_id = (
+       select resource_id from audit_log where action = 'maintenance.ran' and seq = 2 limit 1)
      returning resource_id`,
   );
   const { code, stdout, stderr } = await maintenance(t.context, 'verify-log');
