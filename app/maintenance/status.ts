@@ -1,6 +1,6 @@
 import type { z } from 'zod';
+import { readQueues } from '../audit/dlq/alerts.ts';
 import type { Dlq } from '../audit/dlq/dlq.ts';
-import { readBacklog } from '../audit/sealing/backlog.ts';
 import { lengthy, type Database, type Tx } from '../db/database.ts';
 import { readStats } from '../jobs/operation/stats.ts';
 import { readOutboxState } from '../outbox/parked.ts';
@@ -19,7 +19,9 @@ export function createStatus({ db, dlq }: StatusOptions) {
     const tasks = [];
     for (const task of TaskName.options) tasks.push({ task, ...(await findRuns(tx, task)) });
     const { totalProcessed: _sum, ...jobs } = await readStats(tx, 'all tenants');
-    return { tasks, outbox: await readOutboxState(tx), jobs, backlog: await readBacklog(tx) };
+    const { entries } = await readQueues(tx);
+    const backlog = { unsigned: entries.count, oldestAt: entries.oldest?.since ?? null };
+    return { tasks, outbox: await readOutboxState(tx), jobs, backlog };
   }
 
   return async (request: RunRequest): Promise<z.input<typeof MaintenanceStatus>> => {

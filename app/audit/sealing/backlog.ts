@@ -1,5 +1,5 @@
 import { sql } from 'kysely';
-import type { Database, Tx } from '../../db/database.ts';
+import type { Database } from '../../db/database.ts';
 import { repeat } from '../../async/repeat.ts';
 import type { Log } from '../../telemetry/log.ts';
 import { createQueueCursor } from './queue-cursor.ts';
@@ -46,25 +46,6 @@ export function watchBacklog(options: BacklogOptions) {
       counted.isFull || (ownerId !== undefined && counted.fullOwners.has(ownerId)),
     stop: (): Promise<void> => counting.stop(),
   };
-}
-
-/** The entries of all owners that wait for their signature. */
-interface BacklogState {
-  readonly unsigned: number;
-  /** When the oldest of them was stored. */
-  readonly oldestAt: Date | null;
-}
-
-/** Counts the entries of all owners that wait for their signature. */
-export function readBacklog(tx: Tx): Promise<BacklogState> {
-  return tx
-    .selectFrom('audit_queue')
-    .innerJoin('audit_log', 'audit_log.id', 'audit_queue.entry_id')
-    .select(({ fn }) => [
-      fn.count<number>('entry_id').as('unsigned'),
-      fn.min<Date | null>('audit_log.created_at').as('oldestAt'),
-    ])
-    .executeTakeFirstOrThrow();
 }
 
 /** Counts unsigned entries in one pass over the queue, which ends when `limit` is exceeded. */
