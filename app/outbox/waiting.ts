@@ -39,12 +39,13 @@ export interface WaitingMessages {
   readonly oldestAgeSeconds: number;
 }
 
-/** Counts the messages by kind, without those that are to be carried out later. */
+/** Counts the messages by kind, without those that are parked or to be carried out later. */
 export async function countWaiting(tx: Tx): Promise<readonly WaitingMessages[]> {
   const { rows } = await sql<WaitingMessages>`
     select kind, count(*) as count,
       extract(epoch from clock_timestamp() - min(created_at))::float8 as "oldestAgeSeconds"
-    from outbox where attempts > 0 or available_at <= now() group by kind`.execute(tx);
+    from outbox
+    where parked_at is null and (attempts > 0 or available_at <= now()) group by kind`.execute(tx);
   return rows;
 }
 

@@ -115,6 +115,9 @@ test('side effects and jobs are counted by kind and state', async (t) => {
   await add('email', 3, '10 minutes');
   await add('account.sweep', 0, '10 minutes');
   await add('of a later version', 0, '0');
+  // A parked message waits for `drain-outbox`, not for a worker.
+  await add('mfa.forget', 20, '0');
+  await sql("update outbox set parked_at = now() where kind = 'mfa.forget'");
   await sql(
     `insert into jobs (id, user_id, tenant_id, type, payload, request_id)
      values ($1, $1, 'default', 'DOCUMENT_FIXITY', '{}', $1)`,
@@ -125,6 +128,7 @@ test('side effects and jobs are counted by kind and state', async (t) => {
   const age = valueOf(series, 'probatio_outbox_oldest_age_seconds', { kind: 'email' });
   t.true(Number(age) >= fifteenMinutes);
   t.is(valueOf(series, 'probatio_outbox_messages', { kind: 'account.sweep' }), 0);
+  t.is(valueOf(series, 'probatio_outbox_messages', { kind: 'mfa.forget' }), 0);
   t.is(valueOf(series, 'probatio_outbox_messages', { kind: '_OTHER' }), 1);
   t.is(valueOf(series, 'probatio_jobs', { state: 'pending' }), 1);
   t.is(valueOf(series, 'probatio_jobs', { state: 'failed' }), 0);
