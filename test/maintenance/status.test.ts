@@ -11,6 +11,7 @@ import {
   startMaintenanceVault,
   type MaintenanceVault,
 } from '../support/vault/maintenance-vault.ts';
+import { putInDlq } from '../support/audit/unsealed.ts';
 import { insertOverdue } from './uploads-in-bulk.ts';
 
 const test = anyTest as TestFn<MaintenanceVault>;
@@ -224,16 +225,20 @@ test.serial('the status counts the outbox, jobs, unsigned entries and dead lette
        gen_random_uuid(), now() + interval '1 day' from generate_series(1, 3) n`,
   );
   await sql(
-    `with entry as (
-       insert into audit_entries (id, user_id, tenant_id, resource_type, resource_id, seq, action,
-         canonical, state, claimed_until)
-       select gen_random_uuid(), gen_random_uuid(), 'default', 'a', n, 1, 'a', '{}',
-         case when n < 3 then 'PENDING' else 'DEAD' end, 'infinity'
-       from generate_series(1, 3) n returning id, state
-     )
-     insert into audit_dead_letters (entry_id, reason, attempts, created_at)
-     select id, 'not_canonical', 5, '2026-03-01T00:00:00Z' from entry where state = 'DEAD'`,
+    `do $$ begin
+       insert into audit_log (id, user_id, tenant_id, resource_type, resource_id, seq, action,
+         canonical)
+       select gen_random_uuid(), gen_random_uuid(), 'default', 'a', n, 1, 'a', '{}'
+       from generate_series(1, 3) n;
+       update audit_queue set claimed_until = 'infinity'
+       where entry_id in (select id from audit_log where resource_type = 'a');
+     end $$`,
   );
+  const [dead] = await sql(
+    "select id from audit_log where resource_type = 'a' and resource_id = '3'",
+  );
+  await putInDlq(sql, [dead?.['id']]);
+  await sql("update audit_dead_letters set created_at = '2026-03-01T00:00:00Z'");
   const status = await until(
     async () => {
       const now = await readStatus(t.context);
