@@ -25,14 +25,14 @@ export function createTurns() {
   let lastOwner: string = NIL;
 
   async function leaseInTurns(tx: Tx, claimId: string, limit: number, from: string) {
-    let owners = await findOwners(tx, { lastOwner, limit, from });
-    lastOwner = owners.at(-1) ?? NIL;
+    const ids = await findOwners(tx, { lastOwner, limit, from });
+    lastOwner = ids.at(-1) ?? NIL;
+    let owners: Turn[] = ids.map((ownerId) => ({ ownerId, from }));
     const leased: ClaimedEntry[] = [];
     while (owners.length > 0 && leased.length < limit) {
       const room = limit - leased.length;
       const share = Math.max(1, Math.floor(room / owners.length));
-      const ids = await lockShares(tx, owners.slice(0, room), share, from);
-      const found = await lease(tx, claimId, ids);
+      const found = await lease(tx, claimId, await lockShares(tx, owners.slice(0, room), share));
       leased.push(...found);
       owners = [...ownersWithMore(found, share), ...owners.slice(room)];
     }
@@ -104,19 +104,23 @@ function ownersIn(
   ) from ${name} where ${name}.user_id is not null`;
 }
 
+/** An owner's turn: the entries from an id on. */
+interface Turn {
+  readonly ownerId: string;
+  readonly from: string;
+}
+
 /** Locks up to `share` entries of each owner. Leaves out entries that another batch is leasing. */
-async function lockShares(
-  tx: Tx,
-  owners: readonly string[],
-  share: number,
-  from: string,
-): Promise<string[]> {
+async function lockShares(tx: Tx, turns: readonly Turn[], share: number): Promise<string[]> {
+  const owners = turns.map(({ ownerId }) => ownerId);
+  const starts = turns.map(({ from }) => from);
   // Only the index by owner has this order: for that of the ids alone, Postgres may read the whole
   // primary key.
   const { rows } = await sql<{ readonly id: string }>`
-    select turn.entry_id as id from unnest(${owners}::uuid[]) as owner (id), lateral (
+    select turn.entry_id as id
+    from unnest(${owners}::uuid[], ${starts}::uuid[]) as owner (id, start), lateral (
       select entry_id from audit_queue
-      where ${isClaimable} and (user_id, entry_id) >= (owner.id, ${from}::uuid)
+      where ${isClaimable} and (user_id, entry_id) >= (owner.id, owner.start)
         and user_id <= owner.id
       order by user_id, entry_id limit ${share} for update skip locked
     ) as turn`.execute(tx);
@@ -138,8 +142,14 @@ async function lease(tx: Tx, claimId: string, ids: readonly string[]): Promise<C
     .execute();
 }
 
-function ownersWithMore(leased: readonly ClaimedEntry[], share: number): string[] {
-  const counts = new Map<string, number>();
-  for (const { ownerId } of leased) counts.set(ownerId, (counts.get(ownerId) ?? 0) + 1);
-  return [...counts].filter(([, count]) => count === share).map(([ownerId]) => ownerId);
+/** Returns the next turns of the owners who had `share` entries, after the last of these. */
+function ownersWithMore(leased: readonly ClaimedEntry[], share: number): Turn[] {
+  const idsOf = Map.groupBy(leased, ({ ownerId }) => ownerId);
+  return [...idsOf]
+    .filter(([, { length }]) => length === share)
+    .map(([ownerId, entries]) => ({ ownerId, from: lastIdOf(entries) }));
+}
+
+function lastIdOf(entries: readonly ClaimedEntry[]): string {
+  return entries.map(({ id }) => id).reduce((last, id) => (id > last ? id : last), NIL);
 }

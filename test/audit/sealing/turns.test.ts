@@ -176,7 +176,7 @@ test('a claim reads little more than it leases, however many entries there are',
     });
     t.is(read.scans, 0);
     // A later round also passes the entries that the earlier rounds have leased.
-    t.true(read.rows < (round + 1) * 4 * 256 + 100, String(read.rows));
+    t.true(read.rows < (round + 1) * 3 * 256 + 100, String(read.rows));
   }
 });
 
