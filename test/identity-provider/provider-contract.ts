@@ -20,6 +20,14 @@ export const alice = {
   password: 'alice-password',
 };
 
+/** A user of that realm who is outside of the group that the vault manages. */
+export const bob = {
+  id: 'b0b00000-0000-4000-8000-000000000002',
+  username: 'bob',
+  password: 'bob-password',
+  isOutside: true,
+};
+
 /** Returns a signal like the one of a request, which has 5 seconds. */
 export function soon(): AbortSignal {
   return AbortSignal.timeout(5_000);
@@ -41,6 +49,7 @@ export function connectTo(
     url,
     realm,
     issuer: `${url}/realms/${realm}`,
+    group: variables['MFA_KEYCLOAK_GROUP'],
     admin: client('MFA_KEYCLOAK_CLIENT'),
     passwords: client('MFA_KEYCLOAK_PASSWORD_CLIENT'),
     clock: systemClock,
@@ -83,6 +92,19 @@ export function testProviderContract(findUrl: () => string): void {
 
   test('a user of somebody else is not taken for one of the vault', async (t) => {
     await unavailable(t, connect().createUser(alice.username, soon()));
+  });
+
+  test('a user outside of the group is as none, and nothing of it can be changed', async (t) => {
+    const provider = connect();
+    t.is(await provider.findName(bob.id, soon()), undefined);
+    t.is(await provider.findSubject(bob.username, soon()), undefined);
+    t.is(await provider.findFactors(bob.id, soon()), undefined);
+    t.false(await provider.checkPassword?.(bob.id, bob.password, soon()));
+    const factors = { totp: newTotp(), recoveryCodes: newCodes() };
+    await unavailable(t, provider.putFactors(bob.id, factors, soon()));
+    await unavailable(t, provider.removeFactor(bob.id, randomUUID(), soon()));
+    await unavailable(t, provider.removeUser(bob.id, soon()));
+    await unavailable(t, connect().createUser(bob.username, soon()));
   });
 
   test('a TOTP and recovery codes are written in one step, also if repeated', async (t) => {

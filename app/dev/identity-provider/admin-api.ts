@@ -22,7 +22,8 @@ export function openAdminApi({ users, mayManage }: AdminApiOptions) {
   function ofAll({ method, url, body }: AdminRequest): Answer {
     if (method === 'GET') {
       const found = users.findByName(url.searchParams.get('username') ?? '');
-      return { status: 200, body: found === undefined ? [] : [describe(found)] };
+      const isShown = found !== undefined && found.isOutside !== true;
+      return { status: 200, body: isShown ? [describe(found)] : [] };
     }
     if (method !== 'POST') throw new Refusal(405, 'Method Not Allowed');
     const { id } = users.create(NewUser.parse(JSON.parse(body)));
@@ -60,6 +61,7 @@ export function openAdminApi({ users, mayManage }: AdminApiOptions) {
     if (!mayManage(token)) throw new Refusal(401, 'HTTP 401 Unauthorized');
     const [id, part, credentialId, ...more] = pathname.slice(usersPath.length + 1).split('/');
     if (id === undefined || id === '') return ofAll(request);
+    if (users.load(id).isOutside === true) throw new Refusal(403, 'HTTP 403 Forbidden');
     if (part === undefined) return ofUser(request, id);
     if (part === 'credentials' && more.length === 0) {
       return ofCredentials(request, id, credentialId);

@@ -14,7 +14,7 @@ export interface StandInOptions {
   readonly port: number;
   /** The file that keeps the users; they are kept in memory only without one. */
   readonly file?: string | undefined;
-  readonly users?: readonly Pick<StandInUser, 'id' | 'username' | 'password'>[];
+  readonly users?: readonly Pick<StandInUser, 'id' | 'username' | 'password' | 'isOutside'>[];
   /** Seconds that tokens of the service account live; 60 by default. */
   readonly tokenSeconds?: number;
 }

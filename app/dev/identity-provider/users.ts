@@ -2,6 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { readFileSync, renameSync, writeFileSync } from 'node:fs';
 import { z } from 'zod';
 import { Refusal } from './answer.ts';
+import { standInGroup } from './realm.ts';
 
 const Credential = z.object({
   id: z.string(),
@@ -16,19 +17,25 @@ const User = z.object({
   id: z.string(),
   username: z.string(),
   password: z.string().optional(),
+  /** Whether the user is outside of the group whose members the vault may manage. */
+  isOutside: z.boolean().optional(),
   credentials: z.array(Credential),
 });
 export type StandInUser = z.output<typeof User>;
 
 /** The part of a user's representation that the vault sends. */
 export const UserUpdate = z.strictObject({ credentials: z.array(Credential) });
-export const NewUser = z.strictObject({ username: z.string().min(1), enabled: z.literal(true) });
+export const NewUser = z.strictObject({
+  username: z.string().min(1),
+  enabled: z.literal(true),
+  groups: z.tuple([z.literal(standInGroup)]),
+});
 
 interface UsersOptions {
   /** The file that keeps the users; they are kept in memory only without one. */
   readonly file: string | undefined;
   /** Users that exist from the start, with passwords. */
-  readonly users: readonly Pick<StandInUser, 'id' | 'username' | 'password'>[];
+  readonly users: readonly Pick<StandInUser, 'id' | 'username' | 'password' | 'isOutside'>[];
 }
 
 export type Users = ReturnType<typeof openUsers>;

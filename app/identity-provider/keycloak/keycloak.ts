@@ -22,6 +22,8 @@ export interface KeycloakOptions {
   readonly realm: string;
   /** The `iss` of the realm's tokens. */
   readonly issuer: string;
+  /** The path of the group whose members alone `admin` may manage; all users if undefined. */
+  readonly group: string | undefined;
   /** The client whose service account may manage users. */
   readonly admin: KeycloakClient;
   /** The client that checks passwords, if passwords are checked. */
@@ -41,7 +43,7 @@ interface AdminCall {
 
 /** Creates the adapter for Keycloak's admin REST API. It sends nothing before it is used. */
 export function createKeycloak(options: KeycloakOptions): IdentityProvider {
-  const { url, realm, issuer, admin, passwords, clock, log } = options;
+  const { url, realm, issuer, group, admin, passwords, clock, log } = options;
   const name = encodeURIComponent(realm);
   const openid = (endpoint: string) =>
     new URL(`${url}/realms/${name}/protocol/openid-connect/${endpoint}`);
@@ -81,6 +83,17 @@ export function createKeycloak(options: KeycloakOptions): IdentityProvider {
   const call = (request: AdminCall, deadline: AbortSignal): Promise<ProviderAnswer> =>
     patience.repeat(() => attempt(request, deadline), deadline);
 
+  /**
+   * Finds what the provider says about a user. Users outside of the group are none of the vault's:
+   * they must not be mistaken for a failure, which would keep others from their users.
+   */
+  async function find(path: readonly string[], deadline: AbortSignal): Promise<unknown> {
+    const none = group === undefined ? [404] : [403, 404];
+    const request = { method: 'GET', path, expects: [200, ...none] } as const;
+    const { status, body } = await call(request, deadline);
+    return status === 200 ? body : undefined;
+  }
+
   async function findUser(username: string, deadline: AbortSignal) {
     const query = { username, exact: 'true', briefRepresentation: 'true' };
     const { body } = await call({ method: 'GET', query, expects: [200] }, deadline);
@@ -99,7 +112,8 @@ export function createKeycloak(options: KeycloakOptions): IdentityProvider {
   }
 
   async function createUser(username: string, deadline: AbortSignal): Promise<string> {
-    const body = { username, enabled: true };
+    const groups = group === undefined ? {} : { groups: [group] };
+    const body = { username, enabled: true, ...groups };
     await call({ method: 'POST', body, expects: [201, 409] }, deadline);
     const user = await findUser(username, deadline);
     if (user !== undefined && (await isOwn(user, deadline))) return user.id;
@@ -109,9 +123,8 @@ export function createKeycloak(options: KeycloakOptions): IdentityProvider {
   }
 
   async function findName(subject: string, deadline: AbortSignal) {
-    const request = { method: 'GET', path: [subject], expects: [200, 404] } as const;
-    const { status, body } = await call(request, deadline);
-    return status === 404 ? undefined : parseAnswer(User, body).username;
+    const body = await find([subject], deadline);
+    return body === undefined ? undefined : parseAnswer(User, body).username;
   }
 
   return {
@@ -121,9 +134,8 @@ export function createKeycloak(options: KeycloakOptions): IdentityProvider {
     findSubject: async (username, deadline) => (await findUser(username, deadline))?.id,
 
     async findFactors(subject, deadline) {
-      const path = [subject, 'credentials'];
-      const { status, body } = await call({ method: 'GET', path, expects: [200, 404] }, deadline);
-      return status === 404 ? undefined : toSecondFactors(body);
+      const body = await find([subject, 'credentials'], deadline);
+      return body === undefined ? undefined : toSecondFactors(body);
     },
 
     async putFactors(subject, factors, deadline) {

@@ -11,7 +11,7 @@ interface ConfiguredClient {
   readonly secretFile: string | undefined;
 }
 
-type KeycloakConfig = Pick<KeycloakOptions, 'url' | 'realm' | 'issuer'> & {
+type KeycloakConfig = Pick<KeycloakOptions, 'url' | 'realm' | 'issuer' | 'group'> & {
   readonly admin: ConfiguredClient;
   readonly passwords: ConfiguredClient | undefined;
 };

@@ -40,6 +40,11 @@ export const mfaCases: readonly WrongSettings[] = [
     problems: ['MFA_KEYCLOAK_URL: has credentials, a query or a fragment; leave them out'],
   },
   {
+    what: 'the group of the users has no path',
+    env: { ...rightMfa, MFA_KEYCLOAK_URL: 'https://id.example', MFA_KEYCLOAK_GROUP: 'vault' },
+    problems: ['MFA_KEYCLOAK_GROUP: is not the path of a group such as /vault'],
+  },
+  {
     what: 'the label of authenticators has a colon',
     env: { MFA_ISSUER_LABEL: 'the vault: mine' },
     problems: ['MFA_ISSUER_LABEL: has a colon or a percent sign; leave it out'],

@@ -12,6 +12,9 @@ const BaseUrl = Url.refine((value) => {
   return url === null || (url.search === '' && url.hash === '' && url.username === '');
 }, 'has credentials, a query or a fragment; leave them out');
 
+/** The path of a group of Keycloak. */
+const GroupPath = Text.regex(/^(?:\/[^/]+)+$/, 'is not the path of a group such as /vault');
+
 const secretsReread = 'at each new token';
 
 /** Settings of the identity provider that keeps the second factors of users. */
@@ -37,8 +40,8 @@ export const mfaSettings = {
       form: 'id of a client',
       whenUnset: 'no MFA',
       description:
-        'A confidential client of the realm whose service account has the role `manage-users` of ' +
-        '`realm-management`.',
+        'A confidential client of the realm whose service account may manage its users, or those ' +
+        'of `MFA_KEYCLOAK_GROUP`.',
     }),
     clientSecret: secretSetting('MFA_KEYCLOAK_CLIENT_SECRET', Text.optional(), {
       form: 'text',
@@ -52,6 +55,13 @@ export const mfaSettings = {
       description:
         "The `iss` of the realm's tokens, if the app reaches Keycloak under another URL than " +
         'users do. Users with such tokens manage their MFA in the realm.',
+    }),
+    group: setting('MFA_KEYCLOAK_GROUP', GroupPath.optional(), {
+      form: 'path of a group',
+      whenUnset: 'the client may manage all users of the realm',
+      description:
+        'The group of the realm, such as `/vault`, whose members alone the client may manage. ' +
+        'Users that the vault creates become members.',
     }),
     passwordClientId: setting('MFA_KEYCLOAK_PASSWORD_CLIENT_ID', Text.optional(), {
       form: 'id of a client',
@@ -100,6 +110,7 @@ export function toMfaConfig(values: ValuesOf<typeof mfaSettings>) {
           url,
           realm,
           issuer: values.issuer ?? `${url}/realms/${encodeURIComponent(realm)}`,
+          group: values.group,
           admin: { id: clientId, secret: clientSecret, secretFile: values.clientSecretFile },
           passwords:
             passwordClientId === undefined || passwordClientSecret === undefined
@@ -126,7 +137,7 @@ const passwordPair = [
 ] as const;
 
 function findMfaProblems(variables: Variables): readonly string[] {
-  const optional = [...passwordPair, 'MFA_KEYCLOAK_ISSUER'].filter(
+  const optional = [...passwordPair, 'MFA_KEYCLOAK_ISSUER', 'MFA_KEYCLOAK_GROUP'].filter(
     (name) => variables[name] !== undefined,
   );
   return [
