@@ -7,7 +7,7 @@ import { send } from '../support/http/send.ts';
 import { assertDisabled, assertEnabled, codeOf, mfaActions } from '../support/mfa/mfa-user.ts';
 import { breakAll } from '../support/mfa/faulty-provider.ts';
 import { timed } from '../support/mfa/faulty-vault.ts';
-import { realmUser, startRealmVault } from '../support/mfa/realm-vault.ts';
+import { outsider, realmUser, startRealmVault } from '../support/mfa/realm-vault.ts';
 import { createSql } from '../support/vault/sql.ts';
 
 const denied = { status: 403, code: 'access_denied' };
@@ -108,6 +108,20 @@ test('users of a third issuer, and users who were removed, manage nothing', asyn
   assertError(t, await other.status(), denied);
   assertError(t, await gone.status(), denied);
   assertError(t, await reauth(vault, other.token, { password: realmUser.password }), denied);
+});
+
+test('users outside of the group manage nothing, and keep nobody from managing', async (t) => {
+  const { vault, user: find } = await startRealmVault(t);
+  const outside = await find({ subject: outsider.id });
+  const user = await find();
+  const { password } = outsider;
+  for (let round = 0; round < 4; round += 1) {
+    assertError(t, await outside.status(), denied);
+    assertError(t, await outside.init(), denied);
+    assertError(t, await outside.disable(), denied);
+  }
+  assertError(t, await reauth(vault, outside.token, { password }), wrong);
+  await assertDisabled(t, user);
 });
 
 test('without an identity provider every route says so', async (t) => {

@@ -1,5 +1,5 @@
 import type { IncomingHttpHeaders } from 'node:http';
-import { standInRealm } from './realm.ts';
+import { standInGroup, standInRealm } from './realm.ts';
 import { Refusal, type Answer } from './answer.ts';
 import { NewUser, UserUpdate, type StandInUser, type Users } from './users.ts';
 
@@ -15,6 +15,7 @@ interface AdminRequest {
   readonly body: string;
 }
 
+const groupPath = `/admin/realms/${standInRealm}/group-by-path${standInGroup}`;
 const usersPath = `/admin/realms/${standInRealm}/users`;
 
 /** Opens the part of the admin REST API that the vault uses. */
@@ -54,11 +55,13 @@ export function openAdminApi({ users, mayManage }: AdminApiOptions) {
 
   return function answer(request: AdminRequest): Answer {
     const { pathname } = request.url;
-    if (pathname !== usersPath && !pathname.startsWith(`${usersPath}/`)) {
+    const isGroup = pathname === groupPath;
+    if (!isGroup && pathname !== usersPath && !pathname.startsWith(`${usersPath}/`)) {
       throw new Refusal(404, 'Not Found');
     }
     const [, token = ''] = /^Bearer (.+)$/.exec(request.headers.authorization ?? '') ?? [];
     if (!mayManage(token)) throw new Refusal(401, 'HTTP 401 Unauthorized');
+    if (isGroup) return { status: 200, body: { path: standInGroup } };
     const [id, part, credentialId, ...more] = pathname.slice(usersPath.length + 1).split('/');
     if (id === undefined || id === '') return ofAll(request);
     if (users.load(id).isOutside === true) throw new Refusal(403, 'HTTP 403 Forbidden');

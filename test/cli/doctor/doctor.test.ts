@@ -32,6 +32,7 @@ const names = [
   'mail.login',
   'mfa.client',
   'mfa.rights',
+  'mfa.group',
   'mfa.passwords',
 ];
 

@@ -44,7 +44,7 @@ async function examineWrong(
   return textOf(examined, expected[0]?.split(' ')[1] ?? '');
 }
 
-const all = ['fail mfa.client', 'fail mfa.rights', 'fail mfa.passwords'];
+const all = ['fail mfa.client', 'fail mfa.rights', 'fail mfa.group', 'fail mfa.passwords'];
 
 test('a wrong secret of either client is named', async (t) => {
   const admin = { MFA_KEYCLOAK_CLIENT_SECRET: 'secret-of-another' };
@@ -67,8 +67,16 @@ test('an identity provider that is away is named', async (t) => {
 
 test('a service account without its rights is named', async (t) => {
   const url = await startPowerless(t);
-  const text = await examineWrong(t, { MFA_KEYCLOAK_URL: url }, ['fail mfa.rights']);
+  const text = await examineWrong(t, { MFA_KEYCLOAK_URL: url }, [
+    'fail mfa.rights',
+    'fail mfa.group',
+  ]);
   t.regex(text, /responds 403 to the service account: give it the role manage-users/);
+});
+
+test('a group that is not there is named', async (t) => {
+  const text = await examineWrong(t, { MFA_KEYCLOAK_GROUP: '/none' }, ['fail mfa.group']);
+  t.regex(text, /responds 404 for the group: create it, correct MFA_KEYCLOAK_GROUP/);
 });
 
 test('without an identity provider, none is examined', async (t) => {

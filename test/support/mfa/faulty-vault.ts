@@ -22,8 +22,14 @@ export interface FaultyVault {
   stop(): Promise<void>;
 }
 
+/** Returns the URL of the lab's Keycloak, if it is there; tests of faults then run on it. */
+function realProviderUrl(): string | undefined {
+  const { KEYCLOAK_ISSUER: issuer } = process.env;
+  return issuer === undefined ? undefined : new URL(issuer).origin;
+}
+
 export async function startFaultyVault(changes: NodeJS.ProcessEnv = {}): Promise<FaultyVault> {
-  const { identityProviderUrl } = testStack();
+  const identityProviderUrl = realProviderUrl() ?? testStack().identityProviderUrl;
   const provider = await startFaultyProvider(identityProviderUrl);
   const settings = realmVariables(provider.url);
   const vault = await startReadyVault({ ...settings, ...changes });

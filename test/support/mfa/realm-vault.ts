@@ -26,11 +26,14 @@ export const realmUser = {
   password: 'carol-password',
 } as const;
 
+/** A user of the provider outside of the group that the vault manages. */
+export const outsider = { ...realmUser, id: randomUUID(), username: 'dora', isOutside: true };
+
 export async function startRealmVault(
   t: ExecutionContext,
   settings: NodeJS.ProcessEnv = {},
 ): Promise<RealmVault> {
-  const standIn = await startStandIn({ port: 0, users: [realmUser] });
+  const standIn = await startStandIn({ port: 0, users: [realmUser, outsider] });
   t.teardown(() => standIn.stop());
   const server = await startKeyServer();
   t.teardown(() => server.close());

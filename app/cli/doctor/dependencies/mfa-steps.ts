@@ -15,7 +15,7 @@ const requestMs = 8_000;
  * Examines the identity provider that keeps second factors: its realm, the two clients, and what
  * the service account may do. Reads nothing of a user and changes nothing.
  */
-export function mfaSteps({ url, realm, admin, passwords }: KeycloakConfig): readonly Step[] {
+export function mfaSteps({ url, realm, group, admin, passwords }: KeycloakConfig): readonly Step[] {
   const of = {
     what: 'the identity provider',
     address: 'MFA_KEYCLOAK_URL',
@@ -38,6 +38,16 @@ export function mfaSteps({ url, realm, admin, passwords }: KeycloakConfig): read
     return { status: response.status, body: await readJson(response) };
   }
 
+  /** Asks what the service account may see below the realm. */
+  async function askAdmin(path: string): Promise<number> {
+    const { status } = await fetch(`${url}/admin/realms/${name}${path}`, {
+      headers: { Authorization: `Bearer ${token}` },
+      redirect: 'error',
+      signal: AbortSignal.timeout(requestMs),
+    });
+    return status;
+  }
+
   let token = '';
   return [
     {
@@ -57,11 +67,7 @@ export function mfaSteps({ url, realm, admin, passwords }: KeycloakConfig): read
       async run() {
         // No user has this name.
         const query = new URLSearchParams({ username: randomUUID(), exact: 'true' }).toString();
-        const { status } = await fetch(`${url}/admin/realms/${name}/users?${query}`, {
-          headers: { Authorization: `Bearer ${token}` },
-          redirect: 'error',
-          signal: AbortSignal.timeout(requestMs),
-        });
+        const status = await askAdmin(`/users?${query}`);
         if (status === 200) return ok('the service account of the client may see users');
         return fail(
           `the identity provider responds ${status} to the service account: give it the role ` +
@@ -69,6 +75,24 @@ export function mfaSteps({ url, realm, admin, passwords }: KeycloakConfig): read
         );
       },
     },
+    ...(group === undefined
+      ? []
+      : [
+          {
+            name: 'mfa.group',
+            needs: ['mfa.client'],
+            of,
+            async run() {
+              const path = group.split('/').map(encodeURIComponent).join('/');
+              const status = await askAdmin(`/group-by-path${path}`);
+              if (status === 200) return ok('the service account of the client sees its group');
+              return fail(
+                `the identity provider responds ${status} for the group: create it, correct ` +
+                  'MFA_KEYCLOAK_GROUP, or give the client its rights, as docs/mfa.md says',
+              );
+            },
+          },
+        ]),
     ...(passwords === undefined
       ? []
       : [
