@@ -8,6 +8,7 @@ import { projectFile } from '../../app/dev/files/project.ts';
 import { containersOf, helms, lint, podsOf, render, template } from './helm.ts';
 
 const run = promisify(execFile);
+const schemas = String(process.env['CHART_SCHEMAS']);
 const valueFiles = (await readdir(projectFile('charts/probatio/ci'))).toSorted();
 
 for (const values of valueFiles) {
@@ -30,13 +31,13 @@ for (const values of valueFiles) {
       const version = `1.${minor}.0`;
       const file = join(directory, `${minor}.yaml`);
       await writeFile(file, await template({ values, kubeVersion: version }));
-      const schemas = `${process.env['CHART_SCHEMAS']}/{{.NormalizedKubernetesVersion}}-local-strict`;
+      const directoryOf = '{{.NormalizedKubernetesVersion}}-local-strict';
       const { stdout } = await run(String(process.env['CHART_KUBECONFORM']), [
         '-strict',
         '-summary',
         '-output=json',
         `-kubernetes-version=${version}`,
-        `-schema-location=${schemas}/{{.ResourceKind}}{{.KindSuffix}}.json`,
+        `-schema-location=${schemas}/${directoryOf}/{{.ResourceKind}}{{.KindSuffix}}.json`,
         // Others define these, and tests on a cluster apply their definitions.
         '-skip=ServiceMonitor,Certificate,ExternalSecret,HTTPRoute',
         file,
@@ -68,7 +69,7 @@ for (const values of valueFiles) {
     }
   });
 
-  test(`the signer of ${values} alone has the PIN, and the migration alone the owner`, async (t) => {
+  test(`in ${values} the signer alone has the PIN, and the migration the owner`, async (t) => {
     for (const pod of (await render({ values })).flatMap(podsOf)) {
       const volumes = pod['spec'].volumes as { name: string }[];
       for (const container of containersOf(pod)) {
