@@ -129,6 +129,7 @@ test('without an identity provider every route says so', async (t) => {
     [
       'URL',
       'REALM',
+      'GROUP',
       'CLIENT_ID',
       'CLIENT_SECRET',
       'PASSWORD_CLIENT_ID',
