@@ -1,5 +1,5 @@
 import test from 'ava';
-import { poll } from '../../app/async/poll.ts';
+import { poll } from '../../app/async/repeat.ts';
 import { until } from '../../app/dev/processes/until.ts';
 
 const never = 600_000;

@@ -1,6 +1,6 @@
 import { sql } from 'kysely';
 import type { Database } from '../../db/database.ts';
-import { poll } from '../../async/poll.ts';
+import { poll } from '../../async/repeat.ts';
 import type { Log } from '../../telemetry/log.ts';
 import { createQueueCursor } from './queue-cursor.ts';
 
