@@ -30,3 +30,61 @@ export function repeat(
     },
   };
 }
+
+interface Pauses {
+  /** Milliseconds after a look that found something, or failed. */
+  readonly busyMs: number;
+  /** The greatest pause, which doubles after each look that found nothing. */
+  readonly idleMs: number;
+}
+
+/**
+ * Looks for work in a loop until stopped, and less often while there is none. `look` resolves with
+ * whether it found something. A look that fails is reported to `onFailure` and does not end the
+ * loop.
+ */
+export function poll(
+  { busyMs, idleMs }: Pauses,
+  look: () => Promise<boolean>,
+  onFailure: (error: unknown) => void,
+) {
+  const stopping = new AbortController();
+  const { signal: stop } = stopping;
+  const turn = createWakeSignal();
+  const news = createWakeSignal();
+
+  async function tryToLook(): Promise<boolean> {
+    try {
+      return await look();
+    } catch (error) {
+      onFailure(error);
+      return true;
+    }
+  }
+
+  async function run(): Promise<void> {
+    let pauseMs = busyMs;
+    while (!stop.aborted) {
+      await turn.wait(busyMs, stop);
+      if (pauseMs > busyMs) await news.wait(pauseMs - busyMs, stop);
+      if (stop.aborted) return;
+      pauseMs = (await tryToLook()) ? busyMs : Math.min(2 * pauseMs, idleMs);
+    }
+  }
+
+  const running = run();
+  return {
+    /** Skips the pause before the next look; a look under way is finished first. */
+    now(): void {
+      turn.wake();
+      news.wake();
+    },
+    /** Tells that there may be work: the pause before the next look is that of a busy time. */
+    soon: news.wake,
+    /** Ends the loop and resolves once the look under way has finished. */
+    async stop(): Promise<void> {
+      stopping.abort();
+      await running;
+    },
+  };
+}

@@ -25,7 +25,8 @@ const leaseSeconds = 60;
 const maxBackoffSeconds = 600;
 /** How often a message may fail before it is parked: over about two hours. */
 const maxAttempts = 20;
-const pollMs = 1_000;
+/** How long the worker waits for a wake: longer each time that it finds nothing. */
+const pollMs = { first: 1_000, last: 5_000 };
 
 interface WorkerOptions {
   readonly db: Database;
@@ -111,16 +112,20 @@ export function startOutboxWorker({ db, handlers, signal, log }: WorkerOptions) 
   }
 
   async function run(): Promise<void> {
+    let wait = pollMs.first;
     while (!stopping.signal.aborted) {
       let claimed = 0;
       try {
         const messages = await claim(db, busyKinds());
         claimed = messages.length;
         for (const message of messages) start(message);
+        const isIdle = claimed === 0 && underWay.size === 0;
+        wait = isIdle ? Math.min(2 * wait, pollMs.last) : pollMs.first;
       } catch (error) {
+        wait = pollMs.first;
         log.warn({ err: error }, 'outbox messages cannot be claimed; the worker will retry');
       }
-      if (claimed < batchSize) await signal.wait(pollMs, stopping.signal);
+      if (claimed < batchSize) await signal.wait(wait, stopping.signal);
     }
     await Promise.all([...underWay.values()].map(({ done }) => done));
   }

@@ -1,7 +1,7 @@
 import { getDiffieHellman } from 'node:crypto';
 
 /** RFC 3526 group 15: the 3072-bit prime of RFC 5054, with the generator g = 2. */
-const group = getDiffieHellman('modp15');
+export const group = getDiffieHellman('modp15');
 
 /** Length of N and of every padded group element, in bytes. */
 const elementBytes = 384;

@@ -1,14 +1,19 @@
 import { availableParallelism } from 'node:os';
 import { createThreadPool, ThreadPoolError } from '../async/thread-pool.ts';
-import { generator, pad } from './group.ts';
-import { power as powerOfKeys } from './modular-power.ts';
+import { generator } from './group.ts';
+import { power as powerHere } from './modular-power.ts';
 import type { PowerRequest } from './power-thread.ts';
 
 /**
- * Number of powers after which the threads are started: each takes one to three seconds of
- * processor time to start, which a process with few logins never gets back.
+ * Number of powers after which the threads are started: each takes a tenth of a second of processor
+ * time to start, and 10 MB, which a process with few logins does without.
  */
-const powersBeforeThreads = 300;
+const powersBeforeThreads = 100;
+/**
+ * Number of powers that a thread has, under way or waiting, above which this thread computes: it
+ * then accepts fewer requests, so that the queue of powers has an end.
+ */
+const powersPerThread = 32;
 const resourceLimits = { maxOldGenerationSizeMb: 32, maxYoungGenerationSizeMb: 4 };
 
 /** Computes powers modulo N. */
@@ -24,25 +29,33 @@ export interface Powers {
   close(): Promise<void>;
 }
 
+interface PowersOptions {
+  readonly threads?: number;
+  readonly threadsAfter?: number;
+  readonly perThread?: number;
+}
+
 /**
- * Creates the powers of a process: first by keys of OpenSSL, and once many were computed, on
- * threads of their own, which take less than half of the time.
+ * Creates the powers of a process: first on the calling thread, and once many were computed, on
+ * threads of their own, so that logins leave the event loop to other requests.
  */
 export function createPowers({
   threads = Math.ceil(availableParallelism() / 4),
   threadsAfter = powersBeforeThreads,
-}: { readonly threads?: number; readonly threadsAfter?: number } = {}): Powers {
+  perThread = powersPerThread,
+}: PowersOptions = {}): Powers {
   const pool = createThreadPool<PowerRequest, Uint8Array>({
     program: new URL('./power-thread.ts', import.meta.url),
     count: threads,
     resourceLimits,
   });
   let computed = 0;
+  let underWay = 0;
   let areReady = false;
 
-  /** Computes a power on each thread, which starts it. Until then, and if it fails, keys serve. */
+  /** Computes a power on each thread, which starts it. */
   async function startThreads(): Promise<void> {
-    const request = { base: pad(generator), exponent: Buffer.of(1) };
+    const request = { base: generator, exponent: Buffer.of(1) };
     const starting = Array.from({ length: threads }, () => pool.run(request));
     areReady = await Promise.all(starting).then(
       () => true,
@@ -50,25 +63,31 @@ export function createPowers({
     );
   }
 
+  async function powerOnThread(base: bigint, exponent: Uint8Array): Promise<Buffer> {
+    // An array of its own, since a view is sent to a thread with all that it is a view of.
+    const request = { base, exponent: new Uint8Array(exponent) };
+    underWay += 1;
+    try {
+      const result = await pool.run(request);
+      return Buffer.from(result.buffer, result.byteOffset, result.byteLength);
+    } catch (error) {
+      if (!(error instanceof ThreadPoolError)) throw error;
+      // A thread has died. Others are started after as many powers as the first ones were.
+      areReady = false;
+      computed = 0;
+      return powerHere(base, exponent);
+    } finally {
+      underWay -= 1;
+      request.exponent.fill(0);
+    }
+  }
+
   return {
     async power(base, exponent) {
       computed += 1;
       if (computed === threadsAfter) void startThreads();
-      if (!areReady) return powerOfKeys(base, exponent);
-      // Arrays of their own, since a view is sent to a thread with all that it is a view of.
-      const request = { base: new Uint8Array(pad(base)), exponent: new Uint8Array(exponent) };
-      try {
-        const secret = await pool.run(request);
-        return Buffer.from(secret.buffer, secret.byteOffset, secret.byteLength);
-      } catch (error) {
-        if (!(error instanceof ThreadPoolError)) throw error;
-        // A thread has died. Others are started after as many powers as the first ones were.
-        areReady = false;
-        computed = 0;
-        return powerOfKeys(base, exponent);
-      } finally {
-        request.exponent.fill(0);
-      }
+      const hasRoom = areReady && underWay < threads * perThread;
+      return hasRoom ? powerOnThread(base, exponent) : powerHere(base, exponent);
     },
 
     onThreads: () => areReady,

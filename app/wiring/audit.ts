@@ -62,6 +62,7 @@ export function startAudit(config: Config['audit'], options: AuditOptions) {
     isBacklogFull: backlog.isFull,
     onCommitted: (action) => {
       signal.wake();
+      backlog.appended();
       metrics.audit.appended(action);
     },
   });

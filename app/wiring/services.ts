@@ -39,7 +39,11 @@ export async function startServices(config: Config, log: Log, metrics: Metrics) 
   const backends = await openBackends(config, metrics, clock, log);
   const { db, store, mailer } = backends;
   const promised = createWakeSignal();
-  const outbox = createOutbox({ onCommitted: promised.wake });
+  const added = backends.wakes.open('outbox-added', { onTold: promised.wake });
+  const isWorker = config.roles.has('worker');
+  const outbox = createOutbox({
+    onCommitted: isWorker ? promised.wake : () => added.tell('added'),
+  });
 
   const marks = await openMarks(backends, clock, log);
   const { admission } = marks;
@@ -81,7 +85,7 @@ export async function startServices(config: Config, log: Log, metrics: Metrics) 
     'object.delete': createObjectRemoval({ db, store }),
     'multipart.abort': ({ key, uploadId }) => store.abortMultipart(key, uploadId),
   };
-  const outboxWorker = config.roles.has('worker')
+  const outboxWorker = isWorker
     ? startOutboxWorker({ db, log, signal: promised, handlers })
     : undefined;
 

@@ -71,7 +71,7 @@ async function matchesExponent(
   kv: bigint,
 ): Promise<boolean> {
   try {
-    const value = toBigInt(await power(generator, Buffer.from(b, 'base64')));
+    const value = toBigInt(power(generator, Buffer.from(b, 'base64')));
     const rest = modulo(B - kv);
     return rest === value || rest === prime - value;
   } catch {

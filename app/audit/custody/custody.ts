@@ -1,6 +1,6 @@
 import { v7 as uuidv7 } from 'uuid';
 import { createBatches } from '../../async/batches.ts';
-import { repeat } from '../../async/repeat.ts';
+import { poll } from '../../async/repeat.ts';
 import { afterCommit, type Tx } from '../../db/database.ts';
 import { leaseSeconds, renewSeconds } from '../../db/leases/lease.ts';
 import type { Log } from '../../telemetry/log.ts';
@@ -28,7 +28,7 @@ export interface BegunDownload {
 
 export type Custody = ReturnType<typeof startCustody>;
 
-const everyMs = 1_000;
+const pauses = { busyMs: 1_000, idleMs: 5_000 };
 const endsAtOnce = 200;
 
 /**
@@ -68,20 +68,21 @@ export function startCustody(options: CustodyOptions) {
     renewedAt = performance.now();
   }
 
-  async function work(): Promise<void> {
+  /** Resolves with whether there are downloads. */
+  async function work(): Promise<boolean> {
     try {
       await renew();
       await Promise.all([...ended.values()].map(store));
       // After an outage of Postgres, other processes first renew their leases.
       const endsAbandoned = performance.now() - reachableSince > leaseSeconds * 1_000;
-      await recordDownloads(options, { endsAbandoned });
+      return await recordDownloads(options, { endsAbandoned });
     } catch (error) {
       reachableSince = performance.now();
       throw error;
     }
   }
 
-  const working = repeat(everyMs, work, (error) =>
+  const working = poll(pauses, work, (error) =>
     log.warn({ err: error }, 'downloads could not be recorded as entries; retrying'),
   );
   return {
@@ -92,7 +93,10 @@ export function startCustody(options: CustodyOptions) {
     async begin(tx: Tx, reading: FileReading): Promise<BegunDownload> {
       const id = uuidv7();
       await insertDownload(tx, id, reading);
-      afterCommit(tx, () => underWay.add(id));
+      afterCommit(tx, () => {
+        underWay.add(id);
+        working.soon();
+      });
       return {
         end: (sent) => end({ id, sent }),
         cancel: () => end({ id, sent: undefined }),

@@ -18,17 +18,19 @@ const batchSize = 50;
 /**
  * Appends the entries of downloads that have ended, in one process at a time. While the audit
  * backlog is full, they wait. With `endsAbandoned`, it first ends the downloads whose processes
- * have let their leases expire.
+ * have let their leases expire. Resolves with whether there may be more to record soon.
  */
 export async function recordDownloads(
   { db, audit, maxUnsealed }: RecorderOptions,
   { endsAbandoned }: { readonly endsAbandoned: boolean },
-): Promise<void> {
-  if (isBacklogFull(audit)) return;
+): Promise<boolean> {
+  if (isBacklogFull(audit)) return true;
+  let isAny = true;
   let recorded = batchSize;
   while (recorded === batchSize) {
     recorded = await db.asService(async (tx) => {
-      if (!(await isAnyStored(tx)) || !(await tryLockName(tx, 'downloads'))) return 0;
+      isAny = await isAnyStored(tx);
+      if (!isAny || !(await tryLockName(tx, 'downloads'))) return 0;
       if (endsAbandoned) await endAbandoned(tx);
       const room = Math.min(batchSize, maxUnsealed - (await countUnsealed(tx, maxUnsealed)));
       if (room <= 0) return 0;
@@ -37,6 +39,7 @@ export async function recordDownloads(
       return finished.length;
     });
   }
+  return isAny;
 }
 
 function isBacklogFull(audit: Pick<AuditTrail, 'assertWritable'>): boolean {

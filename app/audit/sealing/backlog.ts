@@ -1,10 +1,10 @@
 import { sql } from 'kysely';
 import type { Database } from '../../db/database.ts';
-import { repeat } from '../../async/repeat.ts';
+import { poll } from '../../async/repeat.ts';
 import type { Log } from '../../telemetry/log.ts';
 import { createQueueCursor } from './queue-cursor.ts';
 
-const checkMs = 1_000;
+const pauses = { busyMs: 1_000, idleMs: 5_000 };
 
 interface BacklogOptions {
   readonly db: Database;
@@ -24,16 +24,21 @@ interface Counted {
   readonly fullOwners: ReadonlySet<string>;
 }
 
-/** Starts to count the unsigned entries of all replicas once a second, until stopped. */
+/**
+ * Starts to count the unsigned entries of all replicas, until stopped: once a second while there
+ * are any or this process appends some, and every 5 s otherwise.
+ */
 export function watchBacklog(options: BacklogOptions) {
   const cursor = createQueueCursor();
   let counted: Counted = { isFull: false, fullOwners: new Set() };
 
-  async function count(): Promise<void> {
-    counted = await countBacklog(options, cursor);
+  async function count(): Promise<boolean> {
+    const { total, ...found } = await countBacklog(options, cursor);
+    counted = found;
+    return total > 0;
   }
 
-  const counting = repeat(checkMs, count, (error) =>
+  const counting = poll(pauses, count, (error) =>
     options.log.warn({ err: error }, 'the audit backlog could not be counted; retrying'),
   );
   counting.now();
@@ -44,6 +49,8 @@ export function watchBacklog(options: BacklogOptions) {
      */
     isFull: (ownerId: string | undefined): boolean =>
       counted.isFull || (ownerId !== undefined && counted.fullOwners.has(ownerId)),
+    /** Tells that this process has appended an entry. */
+    appended: counting.soon,
     stop: (): Promise<void> => counting.stop(),
   };
 }
@@ -52,7 +59,7 @@ export function watchBacklog(options: BacklogOptions) {
 async function countBacklog(
   { db, limit, ownerLimit }: BacklogOptions,
   cursor: ReturnType<typeof createQueueCursor>,
-): Promise<Counted> {
+): Promise<Counted & { readonly total: number }> {
   const from = cursor.next();
   const { rows } = await db.asService((tx) =>
     sql<{ readonly total: number; readonly first: string | null; readonly owners: string[] }>`
@@ -69,5 +76,5 @@ async function countBacklog(
   );
   const { total = 0, first = null, owners = [] } = rows[0] ?? {};
   cursor.found(first);
-  return { isFull: total > limit, fullOwners: new Set(owners) };
+  return { total, isFull: total > limit, fullOwners: new Set(owners) };
 }

@@ -26,7 +26,7 @@ const lanes = 2;
  * How long a lane waits for a wake before it looks for entries: longer each time that it finds
  * none. Processes that append entries wake their own lanes.
  */
-const pollMs = { first: 250, last: 2_000 };
+const pollMs = { first: 250, last: 4_000 };
 /**
  * How long a lane lets new entries accumulate, since each batch costs two transactions and a call
  * of the signer.

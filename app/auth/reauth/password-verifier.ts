@@ -43,7 +43,7 @@ async function makeVerifier(password: string, salt: Buffer): Promise<Buffer> {
   const x = createHash('sha3-256').update(salt).update(authKey).digest();
   authKey.fill(0);
   try {
-    return await power(generator, x);
+    return power(generator, x);
   } finally {
     x.fill(0);
   }

@@ -1,6 +1,7 @@
 /** Replies with the milliseconds of processor time that one login, or a part of it, costs. */
 import { randomBytes } from 'node:crypto';
 import { toBigInt } from '../../../app/srp/group.ts';
+import { power } from '../../../app/srp/modular-power.ts';
 import { createPowers } from '../../../app/srp/powers.ts';
 import { answerParent } from '../../support/processes/child.ts';
 import { createCpuMeter } from './cpu-meter.ts';
@@ -24,7 +25,7 @@ const exponent = randomBytes(32);
 const powers = createPowers({ threads: 1, threadsAfter: 1 });
 
 const logins: Record<CostQuestion['of'], MeasuredLogin> = {
-  reference: await createReference(),
+  reference: createReference(),
   ownSrp: await createOwnLogin(powers),
   secureRemotePassword: await createSecureRemotePasswordLogin(),
   tssrp6a: await createTssrp6aLogin(),
@@ -40,11 +41,11 @@ answerParent(async ({ of, times }: CostQuestion): Promise<number> => {
 /**
  * Creates the arithmetic that every login needs: three modular exponentiations and one signature.
  */
-async function createReference(): Promise<MeasuredLogin> {
+function createReference(): MeasuredLogin {
   const sign = openRs256(process.env);
   return (meter) =>
-    meter.run(async () => {
-      for (let turn = 0; turn < 3; turn++) await powers.power(base, exponent);
+    meter.run(() => {
+      for (let turn = 0; turn < 3; turn++) power(base, exponent);
       sign();
     });
 }

@@ -41,13 +41,13 @@ export async function createLoginSender(vault: VaultProcesses): Promise<LoginSen
   };
 
   const x = toBigInt(randomBytes(secretBytes));
-  const verifier = await powerOf(generator, x);
+  const verifier = powerOf(generator, x);
   const email = `${randomUUID()}@vault.test`;
   const salt = randomBytes(32).toString('hex');
   await post('register', { email, salt, verifier: pad(verifier).toString('hex') });
   await post('validate-email', { token: (await untilMail(vault.mailDirectory, email)).token });
 
-  const made = await Promise.all(Array.from({ length: ephemerals }, createEphemeral));
+  const made = Array.from({ length: ephemerals }, createEphemeral);
   let next = 0;
 
   return {
@@ -60,7 +60,7 @@ export async function createLoginSender(vault: VaultProcesses): Promise<LoginSen
       const scrambler = toBigInt(sha3(paddedA, paddedB));
       const blinded = (toBigInt(paddedB) - toBigInt(multiplier) * verifier) % prime;
       const base = blinded < 0n ? blinded + prime : blinded;
-      const key = sha3(pad(await powerOf(base, a + scrambler * x)));
+      const key = sha3(pad(powerOf(base, a + scrambler * x)));
       const M1 = sha3(paddedA, paddedB, key);
       const answer = await post('login/verify', { sessionId, A: hexA, M1: M1.toString('hex') });
       const expected = sha3(paddedA, M1, key).toString('hex');
@@ -70,13 +70,13 @@ export async function createLoginSender(vault: VaultProcesses): Promise<LoginSen
   };
 }
 
-async function createEphemeral(): Promise<Ephemeral> {
+function createEphemeral(): Ephemeral {
   const a = toBigInt(randomBytes(secretBytes));
-  return { a, A: await powerOf(generator, a) };
+  return { a, A: powerOf(generator, a) };
 }
 
-async function powerOf(base: bigint, exponent: bigint): Promise<bigint> {
-  return toBigInt(await power(base, pad(exponent)));
+function powerOf(base: bigint, exponent: bigint): bigint {
+  return toBigInt(power(base, pad(exponent)));
 }
 
 function sha3(...parts: readonly Uint8Array[]): Buffer {
