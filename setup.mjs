@@ -3,7 +3,7 @@
  * both commands, on Node 20 or later and without any package installed. Prints nothing and takes
  * almost no time if everything is already installed. `setup.mjs soak` also installs the tools of
  * the longer fault tests, `setup.mjs pooler` those of PgBouncer's, `setup.mjs browser` a browser,
- * and `setup.mjs openapi` a JDK and Maven.
+ * `setup.mjs openapi` a JDK and Maven, and `setup.mjs observability` Prometheus.
  */
 import { spawnSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
@@ -89,11 +89,19 @@ const javaTools = [
   { name: 'Maven', find: () => findCommand('mvn'), apt: 'maven', brew: 'maven' },
 ];
 
+const prometheusTool = {
+  name: 'Prometheus',
+  find: () => findCommand('promtool'),
+  apt: 'prometheus',
+  brew: 'prometheus',
+};
+
 setUp();
 if (process.argv[2] === 'soak') requireTools([...p11Kit, faketimeTool, pgbouncerTool]);
 if (process.argv[2] === 'pooler') requireTools([...p11Kit, pgbouncerTool]);
 if (process.argv[2] === 'browser') requireTools([chromiumTool]);
 if (process.argv[2] === 'openapi') requireTools(javaTools);
+if (process.argv[2] === 'observability') requireTools([prometheusTool]);
 
 function setUp() {
   if (Number.parseInt(process.versions.node, 10) < 20) {

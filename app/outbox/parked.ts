@@ -25,6 +25,24 @@ export async function countParked(tx: Tx): Promise<number> {
   return count;
 }
 
+/** The parked messages of a kind. */
+export interface ParkedMessages {
+  readonly kind: string;
+  readonly count: number;
+}
+
+/** Counts the parked messages by kind, in the order of the kinds. */
+export async function countParkedByKind(tx: Tx): Promise<readonly ParkedMessages[]> {
+  return tx
+    .selectFrom('outbox')
+    .select(['kind'])
+    .select(({ fn }) => fn.count<number>('id').as('count'))
+    .where('parked_at', 'is not', null)
+    .groupBy('kind')
+    .orderBy('kind')
+    .execute();
+}
+
 /** The messages of the outbox that are not done. */
 export interface OutboxState {
   /** Messages that are or will be tried, those under way included. */
@@ -45,14 +63,7 @@ export async function readOutboxState(tx: Tx): Promise<OutboxState> {
     ])
     .where('parked_at', 'is', null)
     .executeTakeFirstOrThrow();
-  const parked = await tx
-    .selectFrom('outbox')
-    .select(['kind'])
-    .select(({ fn }) => fn.count<number>('id').as('count'))
-    .where('parked_at', 'is not', null)
-    .groupBy('kind')
-    .orderBy('kind')
-    .execute();
+  const parked = await countParkedByKind(tx);
   return {
     waiting: waiting.count,
     oldestAt: waiting.oldestAt,

@@ -29,6 +29,7 @@ export const floors: readonly Floor[] = [
   {
     name: 'operation',
     folders: [
+      'app/telemetry/metrics',
       'app/maintenance',
       'app/maintenance/tasks',
       'app/lifecycle/closure',
@@ -37,7 +38,6 @@ export const floors: readonly Floor[] = [
       'app/lifecycle',
       'app/maintenance/records',
       'app/health',
-      'app/telemetry/metrics',
     ],
   },
   {

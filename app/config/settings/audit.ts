@@ -1,5 +1,6 @@
 import { Count } from '../definition/forms.ts';
 import { setting } from '../definition/setting.ts';
+import { alertThresholds } from '../../telemetry/thresholds.ts';
 
 /** Settings of the audit log. */
 export const auditSettings = {
@@ -33,29 +34,41 @@ export const alertSettings = {
   introduction:
     'The route `dlq/alerts` reports values that have reached a threshold ([dlq.md](dlq.md)).',
   settings: {
-    deadLetters: setting('AUDIT_ALERT_DEAD_LETTERS', Count.default(1), {
+    deadLetters: setting('AUDIT_ALERT_DEAD_LETTERS', Count.default(alertThresholds.deadLetters), {
       unit: 'entries',
       description: 'Number of entries in the dead-letter queue that raises `dead_letters`.',
     }),
-    deadLetterAgeSeconds: setting('AUDIT_ALERT_DEAD_LETTER_AGE_SECONDS', Count.default(86_400), {
-      unit: 'seconds',
-      description:
-        'Age of the oldest entry in the dead-letter queue that raises `dead_letter_old`.',
-    }),
-    backlog: setting('AUDIT_ALERT_BACKLOG', Count.default(10_000), {
+    deadLetterAgeSeconds: setting(
+      'AUDIT_ALERT_DEAD_LETTER_AGE_SECONDS',
+      Count.default(alertThresholds.deadLetterAgeSeconds),
+      {
+        unit: 'seconds',
+        description:
+          'Age of the oldest entry in the dead-letter queue that raises `dead_letter_old`.',
+      },
+    ),
+    backlog: setting('AUDIT_ALERT_BACKLOG', Count.default(alertThresholds.backlog), {
       unit: 'entries',
       description: 'Number of unsealed entries that raises `backlog_large`.',
     }),
-    backlogAgeSeconds: setting('AUDIT_ALERT_BACKLOG_AGE_SECONDS', Count.default(300), {
-      unit: 'seconds',
-      description: 'Age of the oldest unsealed entry that raises `backlog_old`.',
-    }),
-    pauseSeconds: setting('AUDIT_ALERT_PAUSE_SECONDS', Count.default(60), {
-      unit: 'seconds',
-      description:
-        'How long the process that serves the request must have been unable to seal to raise ' +
-        '`sealing_paused`.',
-    }),
+    backlogAgeSeconds: setting(
+      'AUDIT_ALERT_BACKLOG_AGE_SECONDS',
+      Count.default(alertThresholds.backlogAgeSeconds),
+      {
+        unit: 'seconds',
+        description: 'Age of the oldest unsealed entry that raises `backlog_old`.',
+      },
+    ),
+    pauseSeconds: setting(
+      'AUDIT_ALERT_PAUSE_SECONDS',
+      Count.default(alertThresholds.pauseSeconds),
+      {
+        unit: 'seconds',
+        description:
+          'How long the process that serves the request must have been unable to seal to raise ' +
+          '`sealing_paused`.',
+      },
+    ),
     storageFreePercent: setting('STORAGE_ALERT_FREE_PERCENT', Count.max(99).default(10), {
       unit: 'percent',
       description:

@@ -62,6 +62,29 @@ export async function findLastRun(tx: Tx, task: string): Promise<RecordedRun | n
   return toRun(await selectRuns(tx, task).executeTakeFirst());
 }
 
+/** When a task last succeeded. */
+export interface LastSuccess<Task extends string> {
+  readonly task: Task;
+  /** Seconds since 1970; null if no run has ever succeeded. */
+  readonly endedAt: number | null;
+}
+
+/** Reads when each task last succeeded, without dry runs. */
+export async function readLastSuccesses<Task extends string>(
+  tx: Tx,
+  tasks: readonly Task[],
+): Promise<readonly LastSuccess<Task>[]> {
+  const { rows } = await sql<LastSuccess<Task>>`
+    select task, extract(epoch from (
+      select ended_at from maintenance_runs
+      where maintenance_runs.task = wanted.task and not dry_run
+        and ended_at is not null and error is null
+      order by id desc limit 1
+    ))::float8 as "endedAt"
+    from unnest(${tasks}::text[]) as wanted (task)`.execute(tx);
+  return rows;
+}
+
 /** Selects the last run of a task: its id is the greatest, since the ids sort by time. */
 function selectRuns(tx: Tx, task: string) {
   return tx

@@ -11,6 +11,8 @@ interface LogReading {
   readonly entries: Waiting;
   /** How many entries were ever sealed. */
   readonly sealed: number;
+  /** Places of the log where `verify-log` has found something. */
+  readonly findings: number;
   /** Seconds since the newest high-water mark; undefined if there is none. */
   readonly markAgeSeconds: number | undefined;
 }
@@ -73,6 +75,10 @@ export function createLogMetrics(meter: Meter) {
     'How long the oldest entry without a signature has waited; 0 if none waits',
   );
   const sealed = gauge('probatio_audit_sealed_entries', 'Entries that were ever sealed');
+  const findings = gauge(
+    'probatio_log_findings',
+    'Entries of the log that `verify-log` has found damaged or missing',
+  );
   const letters = gauge('probatio_dead_letters', 'Entries in the dead-letter queue');
   const letterAge = gauge(
     'probatio_dead_letter_oldest_age_seconds',
@@ -82,14 +88,16 @@ export function createLogMetrics(meter: Meter) {
     'probatio_mark_age_seconds',
     'Age of the newest high-water mark. None is written while no entry is sealed',
   );
+  const gauges = [entries, entryAge, sealed, findings, letters, letterAge, markAge];
   return {
     clear(): void {
-      for (const each of [entries, entryAge, sealed, letters, letterAge, markAge]) each.clear();
+      for (const each of gauges) each.clear();
     },
     set(reading: LogReading): void {
       entries.set({}, reading.entries.count);
       entryAge.set({}, reading.entries.oldest?.seconds ?? 0);
       sealed.set({}, reading.sealed);
+      findings.set({}, reading.findings);
       letters.set({}, reading.letters.count);
       letterAge.set({}, reading.letters.oldest?.seconds ?? 0);
       const { markAgeSeconds } = reading;

@@ -1,17 +1,21 @@
 import type { Meter } from '../../../signer/protocol/metrics/meter.ts';
 import { readQueues } from '../../audit/dlq/alerts.ts';
+import { countFindings } from '../../audit/log-check/findings.ts';
 import type { Clock } from '../../async/clock.ts';
 import { repeat } from '../../async/repeat.ts';
 import type { Database, Tx } from '../../db/database.ts';
 import { readNewestAge } from '../../encryption-keys/generation-rows.ts';
 import { readStats } from '../../jobs/operation/stats.ts';
+import { readLastSuccesses } from '../../maintenance/records/recorded-runs.ts';
+import { TaskName } from '../../maintenance/schema.ts';
+import { countParkedByKind } from '../../outbox/parked.ts';
 import { countWaiting } from '../../outbox/waiting.ts';
 import { countSealed } from '../../restore/high-water-marks/log-state.ts';
 import { readMarkAge } from '../../restore/high-water-marks/mark-record.ts';
 import { readKeyAges } from '../../signing-keys/rows/key-ages.ts';
 import type { Log } from '../log.ts';
 import { createLogMetrics } from './audit.ts';
-import { createJobMetrics } from './jobs.ts';
+import { createJobMetrics, createMaintenanceMetrics } from './jobs.ts';
 import { createKeyMetrics } from './keys.ts';
 import { createOutboxMetrics } from './outbox.ts';
 
@@ -33,6 +37,7 @@ export function createReadingMetrics({ own, read }: Meters) {
     keys: createKeyMetrics(read),
     outbox: createOutboxMetrics(read),
     jobs: createJobMetrics(read),
+    maintenance: createMaintenanceMetrics(read),
     readAt: own.gauge({
       name: 'probatio_readings_timestamp_seconds',
       help: 'When the values from the database were last read, in seconds since 1970',
@@ -65,7 +70,7 @@ export function startReadings(options: ReadingsOptions) {
 
 /** Creates the function that reads what the database knows. It never rejects. */
 export function createReading({ metrics, db, clock, log }: ReadingsOptions) {
-  const { log: auditLog, keys, outbox, jobs, readAt, failures } = metrics;
+  const { log: auditLog, keys, outbox, jobs, maintenance, readAt, failures } = metrics;
   let succeededAt = clock();
   let isFailing = false;
 
@@ -74,7 +79,7 @@ export function createReading({ metrics, db, clock, log }: ReadingsOptions) {
     if (!isFailing) log.warn({ err: error }, 'metrics could not be read from the database');
     isFailing = true;
     if (clock().getTime() - succeededAt.getTime() < keptMs) return;
-    for (const subject of [auditLog, keys, outbox, jobs]) subject.clear();
+    for (const subject of [auditLog, keys, outbox, jobs, maintenance]) subject.clear();
   }
 
   return async function read(): Promise<void> {
@@ -84,6 +89,7 @@ export function createReading({ metrics, db, clock, log }: ReadingsOptions) {
       keys.set(values.keys);
       outbox.set(values.outbox);
       jobs.set(values.jobs);
+      maintenance.set(values.maintenance);
       succeededAt = clock();
       readAt.set({}, succeededAt.getTime() / 1_000);
       isFailing = false;
@@ -98,10 +104,12 @@ async function readAll(tx: Tx) {
     log: {
       ...(await readQueues(tx)),
       sealed: await countSealed(tx),
+      findings: (await countFindings(tx, 'all tenants')).count,
       markAgeSeconds: await readMarkAge(tx),
     },
     keys: { signing: await readKeyAges(tx), encryptionAgeSeconds: await readNewestAge(tx) },
-    outbox: await countWaiting(tx),
+    outbox: { waiting: await countWaiting(tx), parked: await countParkedByKind(tx) },
     jobs: await readStats(tx, 'all tenants'),
+    maintenance: await readLastSuccesses(tx, TaskName.options),
   };
 }

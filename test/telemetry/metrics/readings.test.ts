@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import test, { type ExecutionContext } from 'ava';
 import type { Registry } from 'prom-client';
+import { v7 as uuidv7 } from 'uuid';
 import { until } from '../../../app/dev/processes/until.ts';
 import { openDatabase } from '../../../app/db/database.ts';
 import { createLog } from '../../../app/telemetry/log.ts';
@@ -129,9 +130,36 @@ test('side effects and jobs are counted by kind and state', async (t) => {
   t.true(Number(age) >= fifteenMinutes);
   t.is(valueOf(series, 'probatio_outbox_messages', { kind: 'account.sweep' }), 0);
   t.is(valueOf(series, 'probatio_outbox_messages', { kind: 'mfa.forget' }), 0);
+  t.is(valueOf(series, 'probatio_outbox_parked_messages', { kind: 'mfa.forget' }), 1);
+  t.is(valueOf(series, 'probatio_outbox_parked_messages', { kind: 'email' }), 0);
   t.is(valueOf(series, 'probatio_outbox_messages', { kind: '_OTHER' }), 1);
   t.is(valueOf(series, 'probatio_jobs', { state: 'pending' }), 1);
   t.is(valueOf(series, 'probatio_jobs', { state: 'failed' }), 0);
+});
+
+test('the last success of each task is read, without failures and dry runs', async (t) => {
+  const vault = await startVault({ APP_ROLES: 'api' });
+  t.teardown(() => vault.stop());
+  const reading = await openReadingOf(t, vault);
+  const name = 'probatio_maintenance_last_success_timestamp_seconds';
+  t.is(valueOf(await reading.read(), name, { task: 'purge-jobs' }), 0);
+  const sql = createSql(vault);
+  const add = (endedAt: number | null, error: string | null, isDry: boolean) =>
+    sql(
+      `insert into maintenance_runs
+         (id, task, dry_run, requested_by, started_at, ended_at, error, held_until)
+       values ($1, 'purge-jobs', $4, 'test', now(), to_timestamp($2), $3,
+         case when $2::float8 is null then now() end)`,
+      [uuidv7(), endedAt, error, isDry],
+    );
+  await add(1_000, null, false);
+  await add(2_000, null, false);
+  await add(3_000, 'internal_error', false);
+  await add(4_000, null, true);
+  await add(null, null, false);
+  const series = await reading.read();
+  t.is(valueOf(series, name, { task: 'purge-jobs' }), 2_000);
+  t.is(valueOf(series, name, { task: 'verify-log' }), 0);
 });
 
 test('values remain for a minute while Postgres is away, and then there are none', async (t) => {

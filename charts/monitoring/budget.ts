@@ -1,0 +1,59 @@
+import { duration, type AlertingRule, type RecordingRule, type RuleGroup } from './rule.ts';
+import { burnRates, ruleThresholds } from './thresholds.ts';
+
+const { errorBudget, slowRequestSeconds } = ruleThresholds;
+const requests = 'http_server_request_duration_seconds';
+/** Routes whose duration depends on the size of a file, that stay open, or that operators call. */
+const longRoutes = '/v1/internal/.*|.*/(?:events|download|export|upload|complete|parts/.*|purge.*)';
+
+const failed = 'namespace:probatio_failed_requests:ratio_rate';
+const slow = 'namespace:probatio_slow_requests:ratio_rate';
+
+/** The service level objectives: 99.9 % of the requests of 30 days succeed, and are fast. */
+export const budgetRules: RuleGroup = {
+  name: 'probatio-budget',
+  recording: windows().flatMap((seconds) => [failedRatio(seconds), slowRatio(seconds)]),
+  alerting: [
+    ...burn('ErrorBudgetBurn', failed, 'Too many requests fail: the error budget burns.'),
+    ...burn('LatencyBudgetBurn', slow, 'Too many requests are slow: the latency budget burns.'),
+  ],
+};
+
+function windows(): readonly number[] {
+  const all = [...burnRates.critical, ...burnRates.warning].flatMap((rate) => [
+    rate.shortSeconds,
+    rate.longSeconds,
+  ]);
+  return [...new Set(all)].sort((a, b) => a - b);
+}
+
+function failedRatio(seconds: number): RecordingRule {
+  const window = duration(seconds);
+  const all = `sum by (namespace) (rate(${requests}_count[${window}]))`;
+  const failures = `sum by (namespace) (rate(${requests}_count{http_response_status_code=~"5.."}[${window}]))`;
+  return { record: `${failed}${window}`, expr: `(${failures} or 0 * ${all}) / ${all}` };
+}
+
+function slowRatio(seconds: number): RecordingRule {
+  const window = duration(seconds);
+  const route = `http_route!~"${longRoutes}"`;
+  const all = `sum by (namespace) (rate(${requests}_count{${route}}[${window}]))`;
+  const fast = `sum by (namespace) (rate(${requests}_bucket{${route},le="${slowRequestSeconds}"}[${window}]))`;
+  return { record: `${slow}${window}`, expr: `1 - ${fast} / ${all}` };
+}
+
+function burn(alert: string, ratio: string, summary: string): readonly AlertingRule[] {
+  return (['critical', 'warning'] as const).map((severity) => ({
+    alert,
+    severity,
+    expr: burnRates[severity]
+      .map(({ factor, longSeconds, shortSeconds }) => {
+        const limit = Number((factor * errorBudget).toPrecision(6));
+        const [long, short] = [duration(longSeconds), duration(shortSeconds)];
+        return `(${ratio}${long} > ${limit} and ${ratio}${short} > ${limit})`;
+      })
+      .join(' or '),
+    forSeconds: severity === 'critical' ? 2 * 60 : 60 * 60,
+    summary,
+  }));
+}

@@ -1,0 +1,4 @@
+/** Writes the rules of Prometheus to standard output. */
+import { renderRules } from './render.ts';
+
+process.stdout.write(renderRules());
