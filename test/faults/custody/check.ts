@@ -40,7 +40,7 @@ export async function assertRecorded(
   const entries = rows.map(({ canonical }) => JSON.parse(String(canonical)) as Entry);
   t.is(new Set(entries.map(({ requestId }) => requestId)).size, entries.length, 'one each');
 
-  // Whoever dies while Postgres is away has not stored the ends of downloads since it went away.
+  // A process that dies while Postgres is away has not stored the ends of downloads since then.
   const losses = kills.map((at) => {
     const before = outages.find(
       ({ beganAt, endedAt }) => beganAt <= at && endedAt + marginMs >= at,
