@@ -75,7 +75,7 @@ export function createEvidenceExports(options: EvidenceExportsOptions) {
   function begin({ owner, documentId, requestId }: RequestedExport, file: StoredFile) {
     const { version, file_hash: fileHash } = file;
     const { userId: readerId } = owner;
-    const reading = { owner, documentId, version, fileHash, readerId, requestId };
+    const reading = { owner, documentId, version, jobId: null, fileHash, readerId, requestId };
     return db.asUser(owner, (tx) =>
       custody.begin(tx, { ...reading, shareId: null, isPart: false }),
     );

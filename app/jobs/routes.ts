@@ -145,8 +145,15 @@ export const jobRoutes = [
       'precondition_failed',
       'range_not_satisfiable',
       'storage_unavailable',
+      'rate_limited',
     ],
-    handler: async ({ jobExports }, { request, params, http, reply }): Promise<StreamedAnswer> =>
-      answerWithFile(http.stream, reply, await jobExports.find(request, params.jobId)),
+    audit: {
+      actions: ['document.downloaded'],
+      note: 'with `jobId`, once the download has ended, but none for HEAD and 304',
+    },
+    handler: async ({ jobExports }, { request, params, http, reply }): Promise<StreamedAnswer> => {
+      const found = await jobExports.find(request, params.jobId, http.stream);
+      return answerWithFile(http.stream, reply, found);
+    },
   }),
 ];

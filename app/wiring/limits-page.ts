@@ -1,3 +1,4 @@
+import { maxWaiting } from '../audit/custody/download-rows.ts';
 import { passwordChecks } from '../auth/reauth/password-turns.ts';
 import { toJsonSchema, type SettingGroup } from '../config/definition/setting.ts';
 import { settingGroups } from '../config/environment.ts';
@@ -84,6 +85,7 @@ function userRows(): readonly Row[] {
     ['change feeds, in all processes together', streamsPerUser],
     ['event streams of jobs, in all processes together', streamsPerUser],
     ['jobs that wait or run', maxOpenJobs],
+    ['downloads that are not audit entries yet', maxWaiting],
     ['transactions, of the connections of a login', `${partOfUser * 100} %`],
     ['hashes of files', hashesPerUser],
     ['JSON bodies over 16 KiB', largeAtOnce],

@@ -129,13 +129,16 @@ export const documentEvents = {
     resource: 'document',
     actor: 'the reader',
     data: z.strictObject({
-      version: Count,
+      version: Count.optional(),
+      jobId: Text.optional(),
       fileHash: Text,
       bytes: Count.nullable(),
       complete: z.boolean(),
       shareId: Text.optional(),
     }),
     note:
+      '`version` names the version whose file was sent; without it the file is the archive that ' +
+      'the evidence export `jobId` wrote; ' +
       '`bytes` is what was handed to the socket, null if the process that sent it died; ' +
       '`complete` if that is all that was asked for; ranges of one download are summed up',
   },

@@ -88,7 +88,8 @@ export function startCustody(options: CustodyOptions) {
   return {
     /**
      * Stores in `tx` that a download begins. If the process dies before the download ends, another
-     * one appends its entry. `tx` may be of the reader, or of the service login for a job.
+     * one appends its entry. `tx` may be of the reader, or of the service login for a job or an
+     * operator. Throws rate_limited while too many downloads of the reader wait for their entries.
      */
     async begin(tx: Tx, reading: FileReading): Promise<BegunDownload> {
       const id = uuidv7();

@@ -1,14 +1,21 @@
 import { sql } from 'kysely';
 import type { Owner, Tx } from '../../db/database.ts';
 import { isFree, leaseEnd } from '../../db/leases/lease.ts';
+import { AppError } from '../../errors/app-error.ts';
 
-/** A version of a document, and who reads its file by which right. */
+/**
+ * The file of a version of a document, or the archive of an evidence export, and who reads it by
+ * which right.
+ */
 export interface FileReading {
   /** The document's owner. */
   readonly owner: Owner;
   readonly documentId: string;
-  readonly version: number;
-  /** SHA3-256 of the stored ciphertext in hex. */
+  /** Null for an archive. */
+  readonly version: number | null;
+  /** The job that wrote the archive; null for the file of a version. */
+  readonly jobId: string | null;
+  /** SHA3-256 of the stored file in hex. */
   readonly fileHash: string;
   /** The user who reads the file, or for whom a job does. */
   readonly readerId: string;
@@ -46,24 +53,29 @@ const pauseSeconds = 30;
 /** Seconds after which ranges become an entry even if their reader goes on. */
 const longestSeconds = 600;
 
-/** Stores that a download begins, under a lease. With the app login, only of the caller's own. */
+/** The most downloads of one reader that are not entries yet. */
+export const maxWaiting = 10_000;
+
+/**
+ * Stores that a download begins, under a lease. With the app login, only of the caller's own.
+ * Throws rate_limited while `maxWaiting` downloads of the reader wait for their entries.
+ */
 export async function insertDownload(tx: Tx, id: string, reading: FileReading): Promise<void> {
-  await tx
-    .insertInto('downloads')
-    .values({
-      id,
-      user_id: reading.owner.userId,
-      tenant_id: reading.owner.tenantId,
-      document_id: reading.documentId,
-      version: reading.version,
-      file_hash: reading.fileHash,
-      reader_id: reading.readerId,
-      share_id: reading.shareId,
-      request_id: reading.requestId,
-      is_part: reading.isPart,
-      held_until: leaseEnd(),
-    })
-    .execute();
+  const { owner, documentId, version, jobId, fileHash, readerId, shareId, requestId } = reading;
+  const { numAffectedRows } = await sql`
+    insert into downloads (id, user_id, tenant_id, document_id, version, job_id, file_hash,
+      reader_id, share_id, request_id, is_part, held_until)
+    select ${id}::uuid, ${owner.userId}::uuid, ${owner.tenantId}, ${documentId}::uuid,
+      ${version}::int, ${jobId}::uuid, ${fileHash}, ${readerId}::uuid, ${shareId}::uuid,
+      ${requestId}::uuid, ${reading.isPart}::boolean, ${leaseEnd()}
+    where (
+      select count(*) from (
+        select 1 from downloads where reader_id = ${readerId}::uuid limit ${maxWaiting}
+      ) as waiting
+    ) < ${maxWaiting}`.execute(tx);
+  if (numAffectedRows !== 1n) {
+    throw new AppError('rate_limited', { retryAfterSeconds: pauseSeconds });
+  }
 }
 
 /** Renews the leases of downloads that have not ended. */
@@ -127,7 +139,8 @@ interface FinishedRow {
   readonly user_id: string;
   readonly tenant_id: string;
   readonly document_id: string;
-  readonly version: number;
+  readonly version: number | null;
+  readonly job_id: string | null;
   readonly file_hash: string;
   readonly reader_id: string;
   readonly share_id: string | null;
@@ -148,8 +161,8 @@ export async function takeFinished(tx: Tx, limit: number): Promise<FinishedDownl
       select unnest(ids) as id, ids[1] as first_id from (
         select array_agg(id order by id) filter (where ended_at is not null) as ids
         from downloads
-        group by user_id, tenant_id, document_id, version, file_hash, reader_id, share_id, is_part,
-          case when not is_part then id end
+        group by user_id, tenant_id, document_id, version, job_id, file_hash, reader_id, share_id,
+          is_part, case when not is_part then id end
         having bool_and(ended_at is not null) and (not is_part
             or max(ended_at) <= now() - make_interval(secs => ${pauseSeconds}))
           or bool_or(ended_at is not null)
@@ -165,7 +178,7 @@ export async function takeFinished(tx: Tx, limit: number): Promise<FinishedDownl
       from taken group by first_id
     )
     select t.user_id, coalesce(a.tenant_id, t.tenant_id) as tenant_id, document_id, version,
-      file_hash, reader_id, share_id, request_id, bytes, summed.is_complete
+      job_id, file_hash, reader_id, share_id, request_id, bytes, summed.is_complete
     from summed join taken t on t.id = summed.first_id
     left join accounts a on a.id = t.user_id
     order by summed.first_id`.execute(tx);
@@ -177,6 +190,7 @@ function toFinished(row: FinishedRow): FinishedDownload {
     owner: { userId: row.user_id, tenantId: row.tenant_id },
     documentId: row.document_id,
     version: row.version,
+    jobId: row.job_id,
     fileHash: row.file_hash,
     readerId: row.reader_id,
     shareId: row.share_id,

@@ -53,13 +53,20 @@ function isBacklogFull(audit: Pick<AuditTrail, 'assertWritable'>): boolean {
 }
 
 function toEvent(finished: FinishedDownload): AuditEvent<'document.downloaded'> {
-  const { version, fileHash, bytes, isComplete: complete, shareId } = finished;
+  const { version, jobId, fileHash, bytes, isComplete: complete, shareId } = finished;
   return {
     action: 'document.downloaded',
     actor: { type: 'user', id: finished.readerId },
     owner: finished.owner,
     resource: { type: 'document', id: finished.documentId },
     requestId: finished.requestId,
-    data: { version, fileHash, bytes, complete, ...(shareId === null ? {} : { shareId }) },
+    data: {
+      ...(version === null ? {} : { version }),
+      ...(jobId === null ? {} : { jobId }),
+      fileHash,
+      bytes,
+      complete,
+      ...(shareId === null ? {} : { shareId }),
+    },
   };
 }

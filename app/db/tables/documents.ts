@@ -207,6 +207,14 @@ const isOfVersion = [
   'document_versions.file_hash = downloads.file_hash',
 ].join(' and ');
 
+const isOfExport = [
+  'evidence_exports.job_id = downloads.job_id',
+  'evidence_exports.document_id = downloads.document_id',
+  'evidence_exports.user_id = downloads.user_id',
+  'evidence_exports.tenant_id = downloads.tenant_id',
+  'evidence_exports.hash = downloads.file_hash',
+].join(' and ');
+
 const isUnderShare = [
   'document_shares.id = downloads.share_id',
   'document_shares.document_id = downloads.document_id',
@@ -216,7 +224,8 @@ const isUnderShare = [
 /**
  * A response with the bytes of a file that is not an audit entry yet. The row is stored before the
  * first byte is sent. The app login may only insert one, for its caller and a version that its
- * caller may read. The times are those of Postgres's clock.
+ * caller may read or an archive of its caller's, and see its caller's. The times are those of
+ * Postgres's clock.
  */
 export const Download = defineEntity({
   name: 'Download',
@@ -230,9 +239,17 @@ export const Download = defineEntity({
       check:
         `reader_id = ${callerId} and tenant_id = ${callerTenant} ` +
         'and ended_at is null ' +
-        `and exists (select 1 from document_versions where ${isOfVersion}) ` +
+        `and (exists (select 1 from document_versions where ${isOfVersion}) ` +
         'and (share_id is null and user_id = reader_id ' +
-        `or exists (select 1 from document_shares where ${isUnderShare}))`,
+        `or exists (select 1 from document_shares where ${isUnderShare})) ` +
+        `or exists (select 1 from evidence_exports where ${isOfExport}) ` +
+        'and share_id is null and user_id = reader_id)',
+    },
+    {
+      name: 'downloads_reader',
+      command: 'select',
+      roles: ['probatio_app'],
+      using: `reader_id = ${callerId} and tenant_id = ${callerTenant}`,
     },
     servicePolicy('downloads'),
   ],
@@ -240,9 +257,11 @@ export const Download = defineEntity({
     { name: 'downloads_lease', expression: '(held_until is null) = (ended_at is not null)' },
     { name: 'downloads_sent', expression: 'sent is null or ended_at is not null' },
     { name: 'downloads_complete', expression: 'not is_complete or sent is not null' },
+    { name: 'downloads_content', expression: '(version is null) = (job_id is not null)' },
   ],
   indexes: [
     { name: 'downloads_owner', properties: ['userId'] },
+    { name: 'downloads_reader', properties: ['readerId'] },
     {
       name: 'downloads_held',
       expression:
@@ -254,7 +273,10 @@ export const Download = defineEntity({
     /** The document's owner. */
     ...owner(),
     documentId: p.uuid(),
-    version: p.integer(),
+    /** Null for the archive of an evidence export. */
+    version: p.integer().nullable(),
+    /** The job that wrote the archive; null for the file of a version. */
+    jobId: p.uuid().nullable(),
     fileHash: p.text(),
     readerId: p.uuid(),
     /** The share by which the reader may read the document; null for its owner. */

@@ -18,7 +18,7 @@ import {
   versionShownTo,
   type VersionRow,
 } from '../records/document-rows.ts';
-import { etagFor, evaluate, type FileRequest, type Wanted } from './range-request.ts';
+import { etagFor, evaluate, isSent, type FileRequest, type Wanted } from './range-request.ts';
 import { endWithRight } from './reading-right.ts';
 
 interface DownloadsOptions {
@@ -108,7 +108,7 @@ export function createDownloads({ db, store, custody, revocations, log }: Downlo
     /**
      * Returns the given version of a document, or its current version if `version` is undefined,
      * and what of its file `http` asks for. If that is some bytes, the download has begun: pass it
-     * to `open`. Throws not_found and the errors of `evaluate`.
+     * to `open`. Throws not_found, the errors of `evaluate`, and rate_limited as custody does.
      */
     find: (
       { caller, requestId }: ServiceRequest,
@@ -118,12 +118,12 @@ export function createDownloads({ db, store, custody, revocations, log }: Downlo
       db.asUser(caller, async (tx) => {
         const file = await loadFile(tx, caller, id, version);
         const wanted = evaluate(http, etagFor(file.file_hash), file.file_size);
-        const isSent = http.method === 'GET' && wanted !== 'nothing' && wanted !== 'beyond';
-        const download = isSent
+        const download = isSent(http, wanted)
           ? await custody.begin(tx, {
               owner: ownerOf(file),
               documentId: file.document_id,
               version: file.version,
+              jobId: null,
               fileHash: file.file_hash,
               readerId: caller.userId,
               shareId: file.share_id,

@@ -42,6 +42,11 @@ export function evaluate({ method, headers }: FileRequest, etag: string, size: n
   return parseRange(headers.range, size) ?? 'all';
 }
 
+/** Returns whether a response has bytes of the file, so that it is a download. */
+export function isSent({ method }: FileRequest, wanted: Wanted): wanted is 'all' | FileRange {
+  return method === 'GET' && wanted !== 'nothing' && wanted !== 'beyond';
+}
+
 /**
  * Parses a Range header for a file of `size` bytes (RFC 9110 §14.2). Returns `beyond` if the range
  * starts past the end of the file. Returns undefined if the header must be ignored because it is

@@ -39,6 +39,7 @@ export const downloadRoutes = [
       'precondition_failed',
       'range_not_satisfiable',
       'storage_unavailable',
+      'rate_limited',
     ],
     audit: {
       actions: ['document.downloaded'],

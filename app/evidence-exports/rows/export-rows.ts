@@ -45,7 +45,8 @@ export async function insertExport(
 export function findExport(tx: Tx, jobId: string) {
   return tx
     .selectFrom('evidence_exports')
-    .select(['storage_key', 'object_version', 'document_id', 'size', 'hash'])
+    .select(['user_id', 'tenant_id', 'document_id'])
+    .select(['storage_key', 'object_version', 'size', 'hash'])
     .where('job_id', '=', jobId)
     .where('expires_at', '>', sql<Date>`now()`)
     .executeTakeFirst();

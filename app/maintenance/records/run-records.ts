@@ -5,6 +5,7 @@ import { keepLease } from '../../db/leases/keep-lease.ts';
 import { leaseEnd } from '../../db/leases/lease.ts';
 import { takesLock } from '../../db/lock-order.ts';
 import { AppError } from '../../errors/app-error.ts';
+import { removeOldRuns } from './old-runs.ts';
 
 /** The counts of a run by name, such as `removedFiles`. */
 export type Counts = Record<string, number>;
@@ -49,7 +50,7 @@ export function createRunRecords({ db, clock }: RunRecordsOptions) {
     /**
      * Performs the work of a run and records its beginning, its counts and its end, also if it
      * fails: then throws what `work` threw. The record has a lease, which ends 15 s after the
-     * process died.
+     * process died. Removes records of runs of the task that are too old.
      */
     async record<C extends Counts>(
       { nothing, ...about }: NewRun<C>,
@@ -57,7 +58,10 @@ export function createRunRecords({ db, clock }: RunRecordsOptions) {
     ): Promise<CompletedRun<C>> {
       const id = uuidv7();
       const startedAt = clock();
-      await db.asService((tx) => insertRun(tx, { id, startedAt, ...about }));
+      await db.asService(async (tx) => {
+        await insertRun(tx, { id, startedAt, ...about });
+        await removeOldRuns(tx, about.task);
+      });
       let counts = nothing;
       let end: End | undefined;
       const kept = keepLease({

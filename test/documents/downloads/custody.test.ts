@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import anyTest, { type TestFn } from 'ava';
+import { maxWaiting } from '../../../app/audit/custody/download-rows.ts';
 import { until } from '../../../app/dev/processes/until.ts';
 import { removeDocument, storeDocument, storeVersion } from '../../support/documents/documents.ts';
 import { bytesOf, MiB } from '../../support/documents/files.ts';
@@ -7,7 +8,7 @@ import { connectAs } from '../../support/accounts/two-tenants.ts';
 import { createApi, type Api } from '../../support/documents/uploads.ts';
 import { createSql, type Sql } from '../../support/vault/sql.ts';
 import { startReadyVault, type TestVault } from '../../support/vault/vault.ts';
-import { download } from './downloads.ts';
+import { codeOf, download } from './downloads.ts';
 
 interface Context {
   readonly vault: TestVault;
@@ -180,6 +181,31 @@ test('downloads go on while the audit backlog is full, and their entries follow'
   await sql('delete from audit_queue where claim_id is null and claimed_until is not null');
   t.is((await entriesOf(owner, id, 1))[0]?.data.complete, true);
   t.deepEqual(await sql('select id from downloads'), []);
+});
+
+test('a reader begins no further download while 10,000 wait to be entries', async (t) => {
+  const { vault, sql, owner } = t.context;
+  const { id } = await storeDocument(t, owner);
+  const reader = await createApi(vault);
+  await share(sql, owner, id, reader);
+  await sql(
+    `insert into downloads (id, user_id, tenant_id, document_id, version, file_hash, reader_id,
+       request_id, is_part, held_until)
+     select gen_random_uuid(), $1, 'default', $2, 1, '', $3, gen_random_uuid(), false,
+       now() + interval '1 hour'
+     from generate_series(1, ${maxWaiting})`,
+    [owner.caller.userId, id, reader.caller.userId],
+  );
+  const refused = await download(vault, reader, `${id}/download`);
+  t.deepEqual([refused.status, codeOf(refused)], [429, 'rate_limited']);
+  t.true(Number(refused.headers.get('retry-after')) > 0);
+  t.is((await download(vault, reader, `${id}/download`, { method: 'HEAD' })).status, 200);
+  t.is((await download(vault, owner, `${id}/download`)).status, 200);
+  await sql(
+    'delete from downloads where id = (select id from downloads where reader_id = $1 limit 1)',
+    [reader.caller.userId],
+  );
+  t.is((await download(vault, reader, `${id}/download`)).status, 200);
 });
 
 test('the app login begins only its caller’s downloads of what the caller may read', async (t) => {

@@ -9,18 +9,25 @@ interface Entry {
   readonly data: { readonly bytes: number | null; readonly complete: boolean };
 }
 
-/** Milliseconds before and after a kill in which a download may have lost its end. */
+/** Milliseconds before and after a fault in which a download may have been hit by it. */
 const marginMs = 2_000;
+
+/** A time for which Postgres was away. */
+export interface Outage {
+  readonly beganAt: number;
+  readonly endedAt: number;
+}
 
 interface Recorded {
   readonly sql: Sql;
   readonly kills: readonly number[];
+  readonly outages: readonly Outage[];
 }
 
 /** Asserts that the sealed entries say of every download what the proxy saw of it. */
 export async function assertRecorded(
   t: ExecutionContext,
-  { sql, kills }: Recorded,
+  { sql, kills, outages }: Recorded,
   readings: readonly Reading[],
 ): Promise<void> {
   const rows = await sql(
@@ -33,8 +40,17 @@ export async function assertRecorded(
   const entries = rows.map(({ canonical }) => JSON.parse(String(canonical)) as Entry);
   t.is(new Set(entries.map(({ requestId }) => requestId)).size, entries.length, 'one each');
 
-  const isKilled = ({ beganAt, endedAt }: Reading) =>
-    kills.some((at) => beganAt <= at + marginMs && endedAt >= at - marginMs);
+  // A process that dies while Postgres is away has not stored the ends of downloads since then.
+  const losses = kills.map((at) => {
+    const before = outages.find(
+      ({ beganAt, endedAt }) => beganAt <= at && endedAt + marginMs >= at,
+    );
+    return { beganAt: before?.beganAt ?? at, endedAt: at };
+  });
+  const isKilled = (reading: Reading) => losses.some((loss) => isDuring(reading, loss));
+  // The commit of a download that began when Postgres died may have gone unheard.
+  const isUnheard = (reading: Reading) => outages.some((outage) => isDuring(reading, outage));
+  const isDisturbed = (reading: Reading) => isKilled(reading) || isUnheard(reading);
   const [whole, parts] = [
     readings.filter(({ asked }) => asked.first === undefined),
     readings.filter(({ asked }) => asked.first !== undefined),
@@ -46,7 +62,8 @@ export async function assertRecorded(
     const text = JSON.stringify([asked.documentId, asked.bytes, asked.plan, seen, entry]);
     if (seen.status !== 200) {
       counts.refused += 1;
-      if (!isKilled(reading)) t.is(entry, undefined, text);
+      if (!isDisturbed(reading)) t.is(entry, undefined, text);
+      t.true(entry === undefined || !entry.data.complete, text);
       continue;
     }
     if (entry === undefined) {
@@ -66,9 +83,13 @@ export async function assertRecorded(
     t.true(bytes >= seen.bytes && bytes <= asked.bytes, text);
     t.true(!complete || bytes === asked.bytes, text);
   }
-  assertRanges(t, entries, parts, isKilled);
-  t.log(JSON.stringify({ ...counts, kills: kills.length }));
+  assertRanges(t, entries, parts, isDisturbed);
+  t.log(JSON.stringify({ ...counts, kills: kills.length, outages: outages.length }));
   t.true(counts.complete > 0 && counts.incomplete > 0, JSON.stringify(counts));
+}
+
+function isDuring({ beganAt, endedAt }: Reading, fault: Outage): boolean {
+  return beganAt <= fault.endedAt + marginMs && endedAt >= fault.beganAt - marginMs;
 }
 
 /** Asserts that the ranges of each document are summed up. */
@@ -76,13 +97,13 @@ function assertRanges(
   t: ExecutionContext,
   entries: readonly Entry[],
   parts: readonly Reading[],
-  isKilled: (reading: Reading) => boolean,
+  isDisturbed: (reading: Reading) => boolean,
 ): void {
   for (const [documentId, ranges] of Map.groupBy(parts, ({ asked }) => asked.documentId)) {
     const own = entries.filter(({ resource }) => resource.id === documentId);
     const text = JSON.stringify([documentId, ranges.map(({ seen }) => seen), own]);
     t.true(own.length > 0, text);
-    if (ranges.some(isKilled)) continue;
+    if (ranges.some(isDisturbed)) continue;
     const sumOf = (numbers: readonly number[]) => numbers.reduce((sum, each) => sum + each, 0);
     const asked = sumOf(ranges.map(({ asked: { bytes } }) => bytes));
     t.is(sumOf(own.map(({ data }) => data.bytes ?? NaN)), asked, text);

@@ -9,8 +9,10 @@ import { createApi, type Api } from '../../support/documents/uploads.ts';
 import { numberFrom, rounds, seed, seededRandom } from '../../support/runs/rounds.ts';
 import { createSql, type Sql } from '../../support/vault/sql.ts';
 import { startReadyVault, type TestVault } from '../../support/vault/vault.ts';
+import type { OwnPostgres } from '../vault/own-postgres.ts';
+import { startOwnStack } from '../vault/own-stack.ts';
 import { startCountingProxy, type CountingProxy } from './counting-proxy.ts';
-import { assertRecorded } from './check.ts';
+import { assertRecorded, type Outage } from './check.ts';
 import { read, type Asked, type Reading } from './reading.ts';
 
 const random = seededRandom(seed);
@@ -21,6 +23,10 @@ const largeBytes = 24 * MiB;
 const mediumBytes = 300_000;
 const smallBytes = 1_000;
 const slowMs = 7_000;
+/** The longest time for which Postgres is away, before it recovers. */
+const awayMs = 2_000;
+/** The share of downloads whose file is stored for them, and read by ranges. */
+const rangedShare = 0.03;
 
 interface Scene {
   readonly t: ExecutionContext;
@@ -30,8 +36,11 @@ interface Scene {
   readonly owner: Api;
   readonly readers: readonly Api[];
   readonly files: readonly { readonly documentId: string; readonly bytes: number }[];
+  readonly postgres: OwnPostgres;
   /** Times at which the process behind the proxy was killed. */
   readonly kills: number[];
+  /** Times for which Postgres was away. */
+  readonly outages: Outage[];
   /** Kills that process, and starts another one. */
   readonly kill: () => Promise<void>;
 }
@@ -50,7 +59,9 @@ test('every download has its entry, with what was handed over, whatever is kille
 });
 
 async function startScene(t: ExecutionContext): Promise<Scene> {
-  const vault = await startReadyVault();
+  const own = await startOwnStack();
+  t.teardown(() => own[Symbol.asyncDispose]());
+  const vault = await startReadyVault({}, own.stack);
   t.teardown(() => vault.stop());
   const sql = createSql(vault);
   const [owner, ...readers] = await Promise.all([0, 1, 2].map(() => createApi(vault)));
@@ -74,7 +85,8 @@ async function startScene(t: ExecutionContext): Promise<Scene> {
     await replica.process.exited;
     replica = await startReplica(vault);
   }
-  return { t, vault, sql, proxy, owner, readers, files, kills, kill };
+  const { postgres } = own;
+  return { t, vault, sql, proxy, owner, readers, files, postgres, kills, outages: [], kill };
 }
 
 /** Shares a document. Resolves with the share's id. */
@@ -89,26 +101,42 @@ async function share(sql: Sql, owner: Api, documentId: string, reader: Api): Pro
   return id;
 }
 
-/** Makes downloads of every kind at a time, while their process is killed once. */
+/** Makes downloads of every kind at a time, while their process and Postgres are killed once. */
 async function playRound(scene: Scene): Promise<Reading[]> {
   const readings: Reading[] = [];
+  const ranged: Asked[][] = [];
+  for (let n = 0; n < downloads * rangedShare; n += 1) ranged.push(await storeRanges(scene));
+  const slow = await prepareSlow(scene);
   let left = downloads;
   const work = async () => {
     while (left > 0) {
-      const asked = random() < 0.1 ? await askRanges(scene) : [askOnce(scene)];
+      const asked = (random() < 0.1 ? ranged.pop() : undefined) ?? [askOnce(scene)];
       left -= asked.length;
-      for (const each of asked) readings.push(await readPatiently(scene, each));
+      for (const each of asked) await readPatiently(scene, each, readings);
     }
   };
-  const ended = endShare(scene, readings);
-  const killAt = upTo(downloads);
-  const killed = until(async () => readings.length >= killAt, {
-    what: 'the downloads before the kill',
-    timeoutMs: 60_000,
-    intervalMs: 5,
-  }).then(scene.kill);
-  await Promise.all([ended, killed, ...Array.from({ length: lanes }, work)]);
+  const [killAt, awayAt] = [upTo(downloads), upTo(downloads)];
+  const after = (count: number, fault: () => Promise<void>) =>
+    until(async () => readings.length >= count, {
+      what: 'the downloads before a fault',
+      timeoutMs: 120_000,
+      intervalMs: 5,
+    }).then(fault);
+  await Promise.all([
+    endShare(scene, slow, readings),
+    after(killAt, scene.kill),
+    after(awayAt, () => killPostgres(scene)),
+    ...Array.from({ length: lanes }, work),
+  ]);
   return readings;
+}
+
+async function killPostgres({ postgres, outages }: Scene): Promise<void> {
+  const beganAt = performance.now();
+  await postgres.kill();
+  await pause(upTo(awayMs));
+  await postgres.start();
+  outages.push({ beganAt, endedAt: performance.now() });
 }
 
 /** Chooses a whole file; large ones are often cut off. */
@@ -122,7 +150,7 @@ function askOnce({ owner, readers, files }: Scene): Asked {
 }
 
 /** Stores a file and chooses ranges of it. */
-async function askRanges({ t, owner }: Scene): Promise<Asked[]> {
+async function storeRanges({ t, owner }: Scene): Promise<Asked[]> {
   const { id: documentId } = await storeDocument(t, owner, bytesOf(mediumBytes));
   return Array.from({ length: 2 + upTo(4) }, () => {
     const first = upTo(mediumBytes - 1);
@@ -130,24 +158,43 @@ async function askRanges({ t, owner }: Scene): Promise<Asked[]> {
   });
 }
 
-/** Ends a share while its reader is slowly downloading. */
-async function endShare(scene: Scene, readings: Reading[]): Promise<void> {
-  const { t, vault, sql, owner } = scene;
+/** A slow download by a share. */
+interface SlowDownload {
+  readonly asked: Asked;
+  readonly shareId: string;
+}
+
+async function prepareSlow({ t, vault, sql, owner }: Scene): Promise<SlowDownload> {
   const reader = await createApi(vault);
   const { id: documentId } = await storeDocument(t, owner, bytesOf(largeBytes));
   const shareId = await share(sql, owner, documentId, reader);
-  const asked = { documentId, reader, bytes: largeBytes, plan: { slowMs } };
-  const reading = readPatiently(scene, asked);
-  await pause(500);
-  await sql('update document_shares set expires_at = now() where id = $1', [shareId]);
-  readings.push(await reading);
+  return { asked: { documentId, reader, bytes: largeBytes, plan: { slowMs } }, shareId };
 }
 
-/** Asks for a file, again while no process answers. */
-async function readPatiently({ proxy }: Scene, asked: Asked): Promise<Reading> {
+/** Ends a share while its reader is slowly downloading. */
+async function endShare(
+  scene: Scene,
+  { asked, shareId }: SlowDownload,
+  readings: Reading[],
+): Promise<void> {
+  const reading = readPatiently(scene, asked, readings);
+  await pause(500);
+  const end = 'update document_shares set expires_at = now() where id = $1 returning id';
+  const what = 'the share to end';
+  await until(async () => (await scene.sql(end, [shareId]).catch(() => []))[0], {
+    what,
+    timeoutMs: 60_000,
+  });
+  await reading;
+}
+
+/** Asks for a file, again while no process answers, or Postgres is away. */
+async function readPatiently({ proxy }: Scene, asked: Asked, readings: Reading[]): Promise<void> {
   for (;;) {
     const reading = await read(proxy, asked);
-    if (reading.seen.status !== undefined) return reading;
+    const { status } = reading.seen;
+    if (status !== undefined) readings.push(reading);
+    if (status !== undefined && status !== 503) return;
     await pause(100);
   }
 }

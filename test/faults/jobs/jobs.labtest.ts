@@ -4,13 +4,13 @@ import { once } from 'node:events';
 import { setTimeout as pause } from 'node:timers/promises';
 import test, { type ExecutionContext } from 'ava';
 import { projectFile } from '../../../app/dev/files/project.ts';
+import { databaseUrls } from '../../../app/dev/postgres/database.ts';
 import { startJobSystem, untilAllOver, type JobSystem } from '../../support/jobs/job-system.ts';
 import { startOwnRedis, type OwnRedis } from '../../support/network/own-redis.ts';
-import {
-  startProxiedDatabase,
-  type ProxiedDatabase,
-} from '../../support/network/proxied-database.ts';
+import { startTcpProxy, type TcpProxy } from '../../support/network/tcp-proxy.ts';
 import { numberFrom, rounds, seed, seededRandom } from '../../support/runs/rounds.ts';
+import type { OwnPostgres } from '../vault/own-postgres.ts';
+import { startOwnStack } from '../vault/own-stack.ts';
 import { trialWork } from './trial-work.ts';
 
 const random = seededRandom(seed);
@@ -23,7 +23,9 @@ const between = (least: number, most: number) => least + random() * (most - leas
 
 interface Scene {
   readonly redis: OwnRedis;
-  readonly database: ProxiedDatabase;
+  readonly postgres: OwnPostgres;
+  /** The way of all processes to Postgres. */
+  readonly proxy: TcpProxy;
   readonly workers: ChildProcess[];
   readonly fork: () => Promise<ChildProcess>;
 }
@@ -57,10 +59,15 @@ const faults: Readonly<Record<string, (scene: Scene) => Promise<void>>> = {
     await pause(between(500, 4_000));
     redis.resume();
   },
-  async 'cut every connection to Postgres'({ database }) {
-    await database.proxy.close();
+  async 'cut every connection to Postgres'({ proxy }) {
+    await proxy.close();
     await pause(between(0, 3_000));
-    await database.proxy.open();
+    await proxy.open();
+  },
+  async 'kill Postgres'({ postgres }) {
+    await postgres.kill();
+    await pause(between(0, 3_000));
+    await postgres.start();
   },
 };
 
@@ -80,9 +87,14 @@ async function replace({ workers, fork }: Scene, signal: 'SIGKILL' | 'SIGTERM'):
 
 async function startScene(t: ExecutionContext) {
   const redis = await startOwnRedis(t, { isDurable: true });
-  const database = await startProxiedDatabase();
-  t.teardown(() => database[Symbol.asyncDispose]());
-  const { DATABASE_URL: url, DATABASE_SERVICE_URL: serviceUrl } = database.settings;
+  const own = await startOwnStack();
+  t.teardown(() => own[Symbol.asyncDispose]());
+  const { postgres, stack } = own;
+  const { access } = postgres;
+  const proxy = await startTcpProxy(`http://${access.host}:${access.port}`);
+  t.teardown(() => proxy.close());
+  const proxied = { ...access, host: '127.0.0.1', port: Number(new URL(proxy.url).port) };
+  const { app: url, service: serviceUrl } = databaseUrls(proxied, stack.templateDatabase);
   const vault = randomUUID();
   const urls = { url, serviceUrl, redisUrl: redis.url };
   const system = await startJobSystem({ ...urls, vault, types: [trialWork] });
@@ -97,7 +109,7 @@ async function startScene(t: ExecutionContext) {
   t.teardown(async () => {
     for (const worker of workers) worker.kill('SIGKILL');
   });
-  return { system, scene: { redis, database, workers, fork: forkWorker } };
+  return { system, scene: { redis, postgres, proxy, workers, fork: forkWorker } };
 }
 
 /** Submits jobs until `count` are accepted, and returns their ids. */

@@ -1,15 +1,12 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import test from 'ava';
-import { createDatabase } from '../../../app/dev/postgres/database.ts';
-import { migrate } from '../../../app/dev/postgres/migrate.ts';
 import { blobSource } from '../../../client/files/byte-source.ts';
 import { testBytes } from '../../support/documents/bytes.ts';
 import { MiB } from '../../support/documents/files.ts';
 import { startVaultProcesses } from '../../support/processes/vault-processes.ts';
 import { numberFrom, rounds, seed, seededRandom } from '../../support/runs/rounds.ts';
-import { testStack } from '../../support/vault/stack.ts';
 import { createMemoryJournal } from '../vault/memory-journal.ts';
-import { startOwnPostgres } from '../vault/own-postgres.ts';
+import { startOwnStack } from '../vault/own-stack.ts';
 import { createAccount, logIn } from '../vault/user.ts';
 
 const fileMebibytes = numberFrom('MEBIBYTES', 64);
@@ -21,12 +18,8 @@ test('an upload is completed although Postgres goes away meanwhile', async (t) =
   t.timeout(120_000 + rounds * (60_000 + fileMebibytes * 300));
   t.log(`SEED=${seed} ROUNDS=${rounds} MEBIBYTES=${fileMebibytes}`);
   const random = seededRandom(seed);
-  await using postgres = await startOwnPostgres();
-  const templateDatabase = 'template_vault';
-  await createDatabase(postgres.access, templateDatabase);
-  await migrate(postgres.access, templateDatabase);
-  const stack = { ...testStack(), postgres: postgres.access, templateDatabase };
-  await using vault = await startVaultProcesses(stack);
+  await using own = await startOwnStack();
+  await using vault = await startVaultProcesses(own.stack);
   const account = await createAccount(vault);
   const durations: number[] = [];
   for (let round = 0; round < rounds; round += 1) {
@@ -60,8 +53,8 @@ test('an upload is completed although Postgres goes away meanwhile', async (t) =
 
   async function interrupt(beginsMs: number): Promise<void> {
     await delay(beginsMs);
-    await postgres.kill();
+    await own.postgres.kill();
     await delay(awayMs);
-    await postgres.start();
+    await own.postgres.start();
   }
 });

@@ -50,6 +50,11 @@ async function storeOfDevices(service: Client, { userId, tenantId }: Tenant): Pr
        hash, expires_at)
      select jobs.id, $1, $2, documents.id, '', '', 1, '', now() + interval '1 day'
      from jobs join documents using (user_id) where user_id = $1 limit 1`,
+    `downloads (id, user_id, tenant_id, document_id, job_id, file_hash, reader_id, request_id,
+       is_part, held_until)
+     select gen_random_uuid(), $1, $2, document_id, job_id, hash, $1, gen_random_uuid(), false,
+       now() + interval '1 day'
+     from evidence_exports where user_id = $1`,
     `sender_blocks (user_id, tenant_id, sender_id) values ($1, $2, gen_random_uuid())`,
     `memory_records (user_id, tenant_id, writer, number, record)
      values ($1, $2, gen_random_uuid(), 1, '')`,

@@ -16,6 +16,8 @@ export interface Sql {
 export function createSql(vault: Pick<Vault, 'databases'>): Sql {
   return async (text, values = []) => {
     const client = new Client({ connectionString: vault.databases.admin });
+    // The event can be ignored: a query on a broken connection fails.
+    client.on('error', () => undefined);
     await client.connect();
     try {
       return (await client.query<Record<string, unknown>>(text, [...values])).rows;

@@ -19,7 +19,7 @@ import { startServices, type Services } from '../../../app/wiring/services.ts';
 import { createLog } from '../../../app/telemetry/log.ts';
 import { newMetrics } from '../metrics/new-metrics.ts';
 import { withoutLimits } from './without-limits.ts';
-import { testStack, testIssuer } from './stack.ts';
+import { testStack, testIssuer, type TestStack } from './stack.ts';
 
 export type TokenKind = 'access' | 'reauth';
 
@@ -52,10 +52,13 @@ export interface TestVault extends Vault {
 /**
  * Starts a vault; resolves as soon as it listens, even if it is not ready yet.
  * @param settings Environment variables that override the test's own.
+ * @param stack The services that it uses; those of all tests by default.
  */
-export async function startVault(settings: NodeJS.ProcessEnv = {}): Promise<TestVault> {
-  const { postgres, templateDatabase, redisUrl, signerSocketPath, identityProviderUrl } =
-    testStack();
+export async function startVault(
+  settings: NodeJS.ProcessEnv = {},
+  stack: TestStack = testStack(),
+): Promise<TestVault> {
+  const { postgres, templateDatabase, redisUrl, signerSocketPath, identityProviderUrl } = stack;
   const directory = await mkdtemp(path.join(tmpdir(), 'probatio-vault-'));
   const database = `test_${randomUUID().replaceAll('-', '')}`;
   await createDatabase(postgres, database, templateDatabase);
@@ -113,8 +116,11 @@ export async function startVault(settings: NodeJS.ProcessEnv = {}): Promise<Test
  * Starts a vault and waits until it is ready: it has its keys from the signer and accepts every
  * request.
  */
-export async function startReadyVault(settings: NodeJS.ProcessEnv = {}): Promise<TestVault> {
-  const vault = await startVault(settings);
+export async function startReadyVault(
+  settings: NodeJS.ProcessEnv = {},
+  stack: TestStack = testStack(),
+): Promise<TestVault> {
+  const vault = await startVault(settings, stack);
   await untilReady(vault.baseUrl);
   return vault;
 }
