@@ -23,6 +23,7 @@ const migration = (statement: string, rest: Partial<MigrationPlan> = {}): Migrat
 const refused: Readonly<Record<string, RegExp>> = {
   'drop table documents': /drops/,
   'DROP INDEX documents_place': /drops/,
+  'drop policy documents_service on documents': /drops/,
   'alter table documents drop column place': /drops/,
   'alter table only documents drop place': /drops/,
   'drop function reckon()': /drops/,
@@ -93,6 +94,7 @@ test('outside of a transaction a migration holds statements that may run again',
     [],
   );
   t.regex(outside('alter table documents add a int').join(), /cannot run again/);
+  t.regex(outside('drop index concurrently if exists d').join(), /drops/);
   const index = 'create index concurrently d on documents (a)';
   t.regex(outside(`${index}; ${index.replace(' d ', ' e ')}`).join(), /several statements/);
 });

@@ -5,7 +5,7 @@ const refused: Readonly<
   Record<string, (statement: string, created: ReadonlySet<string>) => boolean>
 > = {
   'drops something': (statement) =>
-    /^drop\s+(?!index\s+concurrently\s+if\s+exists\b)/.test(statement) ||
+    /^drop\s/.test(statement) ||
     /^alter\s+table\b[^']*\bdrop\b(?!\s+(?:not\s+null|default|expression|identity)\b)/.test(
       statement,
     ),
@@ -119,7 +119,7 @@ function partsOf(statement: string): readonly string[] {
 
 /**
  * Splits SQL into its statements, in small letters, without comments, schema names and the bodies
- * of functions. What a `do` block executes is kept, since it may change tables.
+ * of functions and `do` blocks, which reviewers read.
  */
 function splitSql(text: string): readonly string[] {
   return text
