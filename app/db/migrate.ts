@@ -1,7 +1,6 @@
 import type { Constructor } from '@mikro-orm/core';
 import { Migrator, type Migration } from '@mikro-orm/migrations';
 import { MikroORM } from '@mikro-orm/postgresql';
-import { sql } from 'kysely';
 import { defaultRoles, nameRoles, type DatabaseRoles } from './columns/roles.ts';
 import { Migration0001Tables } from './migrations/0001-tables.ts';
 import { Migration0002RowSecurity } from './migrations/0002-row-security.ts';
@@ -44,6 +43,9 @@ import { Migration0053RefreshGenerations } from './migrations/0053-refresh-gener
 import { Migration0054Batches } from './migrations/0054-batches.ts';
 import { Migration0055PolicyOrder } from './migrations/0055-policy-order.ts';
 import { Migration0058DownloadsOfExports } from './migrations/0058-downloads-of-exports.ts';
+import { withOwnerSession } from './migrating/owner-session.ts';
+import type { MigrationPlan } from './migrating/plan.ts';
+import { runMigrations } from './migrating/run-migrations.ts';
 import { entities } from './schema.ts';
 
 /**
@@ -94,10 +96,10 @@ const migrations: readonly ConcreteMigration[] = [
   Migration0058DownloadsOfExports,
 ];
 
-/** An arbitrary key of the advisory lock that lets only one process migrate at a time. */
-const lockKey = 7_364_128_801;
-
 type ConcreteMigration = typeof Migration0001Tables;
+
+/** A migration that removes or changes what an earlier release used. */
+type ContractingMigration = ConcreteMigration & Pick<MigrationPlan, 'safeSince'>;
 
 /** Returns a migration whose policies and grants name the given roles. */
 function forRoles(Base: ConcreteMigration, roles: DatabaseRoles): Constructor<Migration> {
@@ -136,19 +138,40 @@ export function connectOwner(ownerUrl: string, roles = defaultRoles): Promise<Mi
 }
 
 /**
- * Runs the pending migrations in one transaction and returns their names. `roles` must exist and
- * must be the same in every call for a database. Concurrent processes are safe: they wait for the
- * one that migrates and then find nothing to do.
+ * The last migration of the baseline. Those after it leave a database with which the release before
+ * works: docs/adr/0036-expand-and-contract.md.
  */
-export async function migrate(ownerUrl: string, roles = defaultRoles): Promise<string[]> {
+export const baseline: string = Migration0055PolicyOrder.name;
+
+/** The names of all migrations, in the order in which they run. */
+export const migrationNames: readonly string[] = migrations.map(({ name }) => name);
+
+/** Returns the SQL of all migrations, in the order in which they run. */
+export function planMigrations(orm: MikroORM, roles = defaultRoles): readonly MigrationPlan[] {
+  return migrations.map((Base) => {
+    const migration = new Base(orm.em.getDriver(), orm.config);
+    migration.up();
+    const statements = migration.getQueries().map((query) => nameRoles(asText(query), roles));
+    const { safeSince } = Base as ContractingMigration;
+    const isTransactional = migration.isTransactional();
+    return { name: Base.name, statements, isTransactional, safeSince };
+  });
+}
+
+function asText(query: unknown): string {
+  if (typeof query !== 'string') throw new TypeError('a migration adds SQL as text');
+  return query;
+}
+
+/**
+ * Runs the pending migrations, each as a transaction of its own unless it says otherwise, and
+ * returns their names. `roles` must exist and must be the same in every call for a database.
+ * Concurrent processes are safe: they wait for the one that migrates and then find nothing to do.
+ * If it fails or is killed, the next call goes on.
+ */
+export async function migrate(ownerUrl: string, roles = defaultRoles): Promise<readonly string[]> {
   const orm = await connectOwner(ownerUrl, roles);
-  try {
-    return await orm.em.fork().transactional(async (em) => {
-      await sql`select pg_advisory_xact_lock(${lockKey})`.execute(em.getKysely());
-      const done = await orm.migrator.up();
-      return done.map(({ name }) => name);
-    });
-  } finally {
-    await orm.close();
-  }
+  const plans = planMigrations(orm, roles);
+  await orm.close();
+  return withOwnerSession(ownerUrl, (client) => runMigrations(client, plans, { roles }));
 }

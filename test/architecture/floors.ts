@@ -155,6 +155,7 @@ export const floors: readonly Floor[] = [
       'app/db',
       'app/db/pool',
       'app/db/migrations',
+      'app/db/migrating',
       'app/db/canary',
       'app/db/tables/maintenance',
       'app/db/tables',

@@ -4,6 +4,8 @@ import path from 'node:path';
 import test from 'ava';
 import { exitCodes, exitTable, programs } from '../../signer/protocol/process/exit-codes.ts';
 import { idleApp as app, idleSigner as signer, run, type Run } from './run-program.ts';
+import { databaseUrls } from '../../app/dev/postgres/database.ts';
+import { testStack } from '../support/vault/stack.ts';
 import { temporaryDirectory } from '../support/processes/processes.ts';
 
 /** Returns a run of each program for each code that it ends with, by the names of the table. */
@@ -29,6 +31,12 @@ function runs(directory: string, usedSocket: string): Record<string, Record<stri
       ok: { file: 'app/cli.ts', args: ['help'] },
       failed: keys,
       misused: { file: 'app/cli.ts', args: ['frobnicate'] },
+      pending: {
+        file: 'app/cli.ts',
+        args: ['migrate', '--check'],
+        // This database is nobody's vault.
+        env: { DATABASE_URL: databaseUrls(testStack().postgres, 'postgres').app },
+      },
       refused: { file: 'app/cli.ts', args: ['migrate'] },
     },
     signerCli: {

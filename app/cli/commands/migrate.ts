@@ -1,37 +1,105 @@
+import { randomUUID } from 'node:crypto';
+import { setTimeout as pause } from 'node:timers/promises';
 import { ConfigError } from '../../../signer/protocol/process/config-error.ts';
-import { refusalOf } from '../../db/isolation/refusal.ts';
-import { migrate as runMigrations } from '../../db/migrate.ts';
+import { exitCodes } from '../../../signer/protocol/process/exit-codes.ts';
 import { commandVariables } from '../../config/other-variables.ts';
-import { roleSettings } from '../../config/settings/backends.ts';
-import { parseOptions, type Command } from '../command.ts';
+import { databaseSettings, roleSettings } from '../../config/settings/backends.ts';
+import { openDatabase } from '../../db/database.ts';
+import { refusalOf } from '../../db/isolation/refusal.ts';
+import { migrate as runMigrations, migrationNames } from '../../db/migrate.ts';
+import { MigrationFailed } from '../../db/migrating/migration-failed.ts';
+import { describeFailure } from '../../db/migration-failure.ts';
+import { findMissing } from '../../db/missing-migrations.ts';
+import { isUnavailable } from '../../db/unavailable.ts';
+import { AppError } from '../../errors/app-error.ts';
+import { parseOptions, UsageError, type Command, type Ended } from '../command.ts';
 import { readSettings } from '../variables.ts';
 
-export const migrate: Command = {
-  usage: `usage: probatio migrate
+const askEveryMs = 500;
 
-Migrates the database to the newest schema, in one transaction. Safe to run concurrently.
+export const migrate: Command = {
+  usage: `usage: probatio migrate [--check | --wait SECONDS]
+
+Migrates the database to the newest schema while apps serve it: each migration is a transaction of
+its own, and requests wait for it for half a second at most. Safe to run concurrently. If it fails
+or is killed, call it again: it goes on.
+
+  --check          change nothing: exit 0 if no migration is missing, else print those and exit 3
+  --wait SECONDS   the same, once no migration is missing or the time has passed
 
   DATABASE_OWNER_URL      database URL with the login that owns the database, or the path of a file
-                          that holds it in DATABASE_OWNER_URL_FILE
+                          that holds it in DATABASE_OWNER_URL_FILE; it must lead to Postgres itself
+  DATABASE_URL            for --check and --wait, in its place, the database URL of the app
   DATABASE_APP_ROLE       role of the login for users; probatio_app unless set
   DATABASE_SERVICE_ROLE   role of the login for workers; probatio_service unless set
 `,
   async run(args) {
-    parseOptions(args, {});
-    const { ownerUrl } = commandVariables.settings;
-    const {
-      url,
-      appRole: app,
-      serviceRole: service,
-    } = readSettings({ url: ownerUrl, ...roleSettings });
-    const done = await runMigrations(url, { app, service }).catch(explainRefusal);
-    return done.length === 0 ? 'nothing to migrate\n' : `ran ${done.join(', ')}\n`;
+    const { check = false, wait } = parseOptions(args, {
+      check: { type: 'boolean' },
+      wait: { type: 'string' },
+    });
+    if (check && wait !== undefined) throw new UsageError('--check and --wait exclude each other');
+    if (check) return checkWithin(0);
+    return wait === undefined ? runPending() : checkWithin(parseSeconds(wait));
   },
 };
 
-/** Throws ConfigError if Postgres refuses the login for good, and any other error as it is. */
-function explainRefusal(error: unknown): never {
-  const refusal = refusalOf(error);
-  if (refusal === undefined) throw error;
-  throw new ConfigError([`DATABASE_OWNER_URL ${refusal}`]);
+function parseSeconds(text: string): number {
+  if (/^\d{1,6}$/.test(text)) return Number(text);
+  throw new UsageError('--wait takes a whole number of seconds');
+}
+
+async function runPending(): Promise<string> {
+  const { ownerUrl } = commandVariables.settings;
+  const {
+    url,
+    appRole: app,
+    serviceRole: service,
+  } = readSettings({ url: ownerUrl, ...roleSettings });
+  const done = await runMigrations(url, { app, service }).catch(explain('DATABASE_OWNER_URL'));
+  return done.length === 0 ? 'nothing to migrate\n' : `ran ${done.join(', ')}\n`;
+}
+
+/** Asks with the login of the app until no migration is missing or the time has passed. */
+async function checkWithin(seconds: number): Promise<Ended> {
+  const { url } = readSettings({ url: databaseSettings.settings.url });
+  const db = await openDatabase({ url, serviceUrl: url, poolSize: 1 });
+  const find = () =>
+    findMissing((work) => db.asUser({ userId: randomUUID(), tenantId: '' }, work), migrationNames);
+  const endsAt = performance.now() + seconds * 1_000;
+  try {
+    for (;;) {
+      const isLast = performance.now() >= endsAt;
+      const missing = await find().catch((error: unknown) => {
+        if (isLast || !isAway(error)) return explain('DATABASE_URL')(error);
+        return migrationNames;
+      });
+      if (missing.length === 0) return { output: 'nothing is missing\n', exitCode: exitCodes.ok };
+      if (isLast) {
+        return { output: `missing ${missing.join(', ')}\n`, exitCode: exitCodes.pending };
+      }
+      await pause(askEveryMs);
+    }
+  } finally {
+    await db.close();
+  }
+}
+
+function isAway(error: unknown): boolean {
+  if (refusalOf(error) !== undefined) return false;
+  return error instanceof AppError ? error.code === 'database_unavailable' : isUnavailable(error);
+}
+
+/**
+ * Returns a handler that throws ConfigError if Postgres refuses the login of the variable for good,
+ * and an error of one line otherwise.
+ */
+function explain(variable: string) {
+  return (error: unknown): never => {
+    if (error instanceof ConfigError) throw error;
+    const refusal = error instanceof MigrationFailed ? undefined : refusalOf(error);
+    if (refusal !== undefined) throw new ConfigError([`${variable} ${refusal}`]);
+    if (error instanceof AppError) throw error;
+    throw new Error(describeFailure(error), { cause: error });
+  };
 }

@@ -120,7 +120,7 @@ function rightFindings(
   role: string,
   tables: readonly string[],
 ): readonly Finding[] {
-  const foreign = usable.find((table) => !tables.includes(table));
+  const foreign = usable.find((table) => table !== 'migrations' && !tables.includes(table));
   const missing = tables.find((table) => !usable.includes(table));
   return [
     { isFound: right !== undefined, text: `may use ${right?.name}: ${right?.remedy}` },

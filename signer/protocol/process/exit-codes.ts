@@ -45,6 +45,12 @@ const table = {
       signerCli: 'it was called with wrong arguments; standard error says how to call it',
     },
   },
+  pending: {
+    code: 3,
+    meanings: {
+      cli: '`migrate --check` or `migrate --wait` found that migrations are missing',
+    },
+  },
   /** EX_CONFIG of sysexits.h. */
   refused: {
     code: 78,
@@ -68,5 +74,6 @@ export const exitCodes = {
   ok: table.ok.code,
   failed: table.failed.code,
   misused: table.misused.code,
+  pending: table.pending.code,
   refused: table.refused.code,
 } as const;

@@ -1,0 +1,145 @@
+import type { Client } from 'pg';
+import { setTimeout as pause } from 'node:timers/promises';
+import type { DatabaseRoles } from '../columns/roles.ts';
+import { MigrationFailed } from './migration-failed.ts';
+import { concurrentIndexOf, type MigrationPlan } from './plan.ts';
+
+/** An arbitrary key of the advisory lock that lets only one process migrate at a time. */
+const lockKey = 7_364_128_801;
+
+/** Milliseconds between questions whether the process that migrates has ended. */
+const turnMs = 200;
+/** Milliseconds for which requests may wait behind a statement that waits for a lock. */
+const lockTimeoutMs = 500;
+/** Milliseconds in which requests go on before a migration asks for the lock again. */
+const pauseMs = 1_000;
+/** Milliseconds for which one migration, or one statement, asks for its locks. */
+const patienceMs = 600_000;
+
+interface RunOptions {
+  readonly roles: DatabaseRoles;
+  /** Milliseconds for which one migration asks for its locks; ten minutes by default. */
+  readonly patienceMs?: number;
+}
+
+/**
+ * Runs the plans that the list of migrations lacks, in their order, and returns their names. Only
+ * one process runs them at a time; others wait for it. The logins in `roles` may read the list
+ * afterwards. Throws MigrationFailed for the plan that failed; those before it have been kept.
+ */
+export async function runMigrations(
+  client: Client,
+  plans: readonly MigrationPlan[],
+  { roles, patienceMs: ownPatienceMs = patienceMs }: RunOptions,
+): Promise<readonly string[]> {
+  await takeTurn(client);
+  await prepareList(client, roles);
+  const { rows } = await client.query<{ readonly name: string }>('select name from migrations');
+  const done = new Set(rows.map(({ name }) => name));
+  const pending = plans.filter(({ name }) => !done.has(name));
+  for (const plan of pending) {
+    const run = plan.isTransactional ? runTransaction : runOutside;
+    await run(client, plan, ownPatienceMs).catch((cause: unknown) => {
+      throw new MigrationFailed(plan.name, cause);
+    });
+  }
+  return pending.map(({ name }) => name);
+}
+
+/**
+ * Takes the lock of the session. A statement that waited for it would hold a snapshot, for whose
+ * end an index that is built concurrently waits, so it is asked for again and again.
+ */
+async function takeTurn(client: Client): Promise<void> {
+  const text = 'select pg_try_advisory_lock($1) as taken';
+  for (;;) {
+    const { rows } = await client.query<{ readonly taken: boolean }>(text, [lockKey]);
+    if (rows[0]?.taken === true) return;
+    await pause(turnMs);
+  }
+}
+
+/** Creates the list of migrations unless it is there, and lets the logins read it. */
+async function prepareList(client: Client, { app, service }: DatabaseRoles): Promise<void> {
+  const { rows } = await client.query<{ readonly isPrepared: boolean }>(
+    `select to_regclass('public.migrations') is not null and
+       coalesce(has_table_privilege($1, to_regclass('public.migrations'), 'select')
+         and has_table_privilege($2, to_regclass('public.migrations'), 'select'), false)
+       as "isPrepared"`,
+    [app, service],
+  );
+  if (rows[0]?.isPrepared === true) return;
+  await client.query(
+    `create table if not exists migrations (id serial primary key, name varchar(255) not null,
+       executed_at timestamptz not null default current_timestamp);
+     grant select on migrations to ${app}, ${service}`,
+  );
+}
+
+async function runTransaction(
+  client: Client,
+  { name, statements }: MigrationPlan,
+  patience: number,
+): Promise<void> {
+  await untilLocked(patience, async () => {
+    try {
+      await client.query(`begin; set local lock_timeout = ${lockTimeoutMs}`);
+      for (const statement of statements) await client.query(statement);
+      await record(client, name);
+      await client.query('commit');
+    } catch (error) {
+      // A failed rollback must not hide the error that caused it.
+      await client.query('rollback').catch(() => undefined);
+      throw error;
+    }
+  });
+}
+
+/** Runs statements outside of a transaction. If it is killed, they run again from the first one. */
+async function runOutside(
+  client: Client,
+  { name, statements }: MigrationPlan,
+  patience: number,
+): Promise<void> {
+  for (const statement of statements) {
+    const index = concurrentIndexOf(statement);
+    // A statement that runs concurrently waits for transactions, and no request waits for it.
+    const timeoutMs = /\bconcurrently\b/i.test(statement) ? 0 : lockTimeoutMs;
+    await client.query(`set lock_timeout = ${timeoutMs}`);
+    if (index !== undefined && (await isBuilt(client, index))) continue;
+    await untilLocked(patience, () => client.query(statement));
+  }
+  await record(client, name);
+}
+
+/** Returns whether an index is there, and drops one that was left half built. */
+async function isBuilt(client: Client, index: string): Promise<boolean> {
+  const { rows } = await client.query<{ readonly isValid: boolean }>(
+    'select indisvalid as "isValid" from pg_index where indexrelid = to_regclass($1)',
+    [`public.${index}`],
+  );
+  if (rows[0]?.isValid === false) await client.query(`drop index concurrently ${index}`);
+  return rows[0]?.isValid === true;
+}
+
+async function record(client: Client, name: string): Promise<void> {
+  await client.query('insert into migrations (name) values ($1)', [name]);
+}
+
+/** A lock that was not available in time, and a deadlock. */
+const isOfLocks = (error: unknown) =>
+  error instanceof Error && ['55P03', '40P01'].includes((error as { code?: string }).code ?? '');
+
+/** Does `work` again, after a pause, for as long as it does not get its locks. */
+async function untilLocked(patience: number, work: () => Promise<unknown>): Promise<void> {
+  const endsAt = performance.now() + patience;
+  for (;;) {
+    try {
+      await work();
+      return;
+    } catch (error) {
+      if (!isOfLocks(error) || performance.now() >= endsAt) throw error;
+    }
+    await pause(pauseMs);
+  }
+}
