@@ -154,15 +154,19 @@ async function countReads(tx: Tx) {
 test('a claim reads little more than it leases, however many entries there are', async (t) => {
   const { sql, db } = t.context;
   const [deep, other] = [randomUUID(), randomUUID()];
-  await sql(
+  const sealed = await sql(
     `insert into audit_log (id, user_id, tenant_id, resource_type, resource_id, seq, action,
        canonical)
      select uuidv7(), ($2::uuid[])[n % 2 + 1], 'default', 'upload', n::text, 1, 'upload.created',
        '{}'
-     from generate_series(1, $1::int) n`,
+     from generate_series(1, $1::int) n
+     returning id`,
     [40_000, [deep, other]],
   );
-  await pretendSealed(sql);
+  await pretendSealed(
+    sql,
+    sealed.map(({ id }) => id),
+  );
   await insertEntries(sql, 20_000, deep);
   await insertEntries(sql, 5, other);
   await sql('analyze audit_queue');
@@ -200,8 +204,7 @@ test('under an old snapshot, a claim reads none of the rows that were removed', 
   t.teardown(() => dump.end());
   await dump.query('begin isolation level repeatable read');
   await dump.query('select from audit_log limit 1');
-  await insertEntries(sql, 20_000);
-  await pretendSealed(sql);
+  await pretendSealed(sql, await insertEntries(sql, 20_000));
   t.true((await readsOf(createTurns())) >= 20_000, 'the snapshot keeps the removed rows');
   const isShort = async () => (await readsOf(claim)) < 10;
   await until(isShort, { what: 'a claim that reads little', timeoutMs: 30_000 });

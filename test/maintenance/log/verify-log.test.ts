@@ -196,14 +196,15 @@ test('a run that finds damage is recorded as failed, with its counts, and logged
 
 /** Inserts erased entries that are newer than all others, so that these are not the newest. */
 async function coverNewest({ sql }: MaintenanceVault): Promise<void> {
-  await sql(
+  const entries = await sql(
     `insert into audit_log (id, user_id, tenant_id, resource_type, resource_id, seq, action,
        erased_at)
      select uuidv7(interval '30 days'), gen_random_uuid(),
        'default', 'a', n, 1, 'a', now()
-     from generate_series(1, 1000) n`,
+     from generate_series(1, 1000) n returning id`,
   );
-  await pretendSealed(sql);
+  const ids = entries.map(({ id }) => id);
+  await pretendSealed(sql, ids);
 }
 
 const passDay = ({ sql }: MaintenanceVault) =>

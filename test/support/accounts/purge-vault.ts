@@ -136,7 +136,7 @@ export function sqlOn(client: Client): Sql {
  * that looks sealed, and an unsent e-mail.
  */
 export async function insertExpired(sql: Sql, count: number): Promise<void> {
-  await sql(
+  const entries = await sql(
     `with account as (
       insert into accounts (id, tenant_id, email, status, plan, roles, scopes, created_at)
       select gen_random_uuid(), 'default', $2 || n || '@example.org', 'PENDING_VALIDATION',
@@ -158,10 +158,14 @@ export async function insertExpired(sql: Sql, count: number): Promise<void> {
       canonical)
     select uuidv7(), id, 'default', 'account', id::text, 1, 'account.registered',
       json_build_object('text', id, 'salt', $3::text)::text
-    from account`,
+    from account
+    returning id`,
     [count, randomUUID(), randomBytes(32).toString('base64')],
   );
-  await pretendSealed(sql);
+  await pretendSealed(
+    sql,
+    entries.map(({ id }) => id),
+  );
 }
 
 /** Returns every row of every table as text, by table. */

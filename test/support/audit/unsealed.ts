@@ -2,12 +2,16 @@ import { randomUUID } from 'node:crypto';
 import type { Sql } from '../vault/sql.ts';
 import { eventOf, type TestTrail } from './entries.ts';
 
-/** Stores made-up seals of all entries in the queue, as if the signer had sealed them. */
-export async function pretendSealed(sql: Sql): Promise<void> {
+/**
+ * Stores made-up seals of entries that wait in the queue, as if the signer had sealed them. The
+ * vault's own entries may wait there too, and must keep their true seals.
+ */
+export async function pretendSealed(sql: Sql, entryIds: readonly unknown[]): Promise<void> {
   await sql(
-    `with sealed as (delete from audit_queue returning entry_id)
+    `with sealed as (delete from audit_queue where entry_id = any($1) returning entry_id)
      insert into audit_seals (entry_id, hash, signature, key_id, sealed_at, late)
      select entry_id, sha256(entry_id::text::bytea), '\\x00', '\\x00', now(), false from sealed`,
+    [entryIds],
   );
 }
 
