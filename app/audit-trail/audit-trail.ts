@@ -6,6 +6,7 @@ import { canonicalText } from '../json/canonical-text.ts';
 import type { Clock } from '../async/clock.ts';
 import { afterCommit, type Tx } from '../db/database.ts';
 import { takesLock } from '../db/lock-order.ts';
+import { lacksPartition } from '../db/pg-error.ts';
 import type { Schema } from '../db/schema.ts';
 import { AppError } from '../errors/app-error.ts';
 import type { AuditAction, AuditEvent } from './event.ts';
@@ -57,7 +58,8 @@ export function createAuditTrail(options: TrailOptions) {
         ),
       }))
       .returning('created_at')
-      .executeTakeFirstOrThrow();
+      .executeTakeFirstOrThrow()
+      .catch(explainMissing);
     if (!isRecordedAt(at, createdAt)) throw new AppError('clock_skew', { retryAfterSeconds: 30 });
     afterCommit(tx, () => onCommitted(event.action));
     return id;
@@ -85,6 +87,13 @@ export function createAuditTrail(options: TrailOptions) {
       }
     },
   };
+}
+
+/** Throws database_unavailable if the log has no partition for the entry. */
+function explainMissing(error: unknown): never {
+  if (!lacksPartition(error, 'audit_log')) throw error;
+  const cause = new Error('audit_log lacks the partition of this month: run verify-log');
+  throw new AppError('database_unavailable', { retryAfterSeconds: 60, cause });
 }
 
 function byResource(a: AuditEvent, b: AuditEvent): number {

@@ -46,6 +46,7 @@ import { Migration0058DownloadsOfExports } from './migrations/0058-downloads-of-
 import { withOwnerSession } from './migrating/owner-session.ts';
 import type { MigrationPlan } from './migrating/plan.ts';
 import { runMigrations } from './migrating/run-migrations.ts';
+import { Migration0056LogPartitions } from './migrations/0056-log-partitions.ts';
 import { entities } from './schema.ts';
 
 /**
@@ -94,6 +95,7 @@ const migrations: readonly ConcreteMigration[] = [
   Migration0054Batches,
   Migration0055PolicyOrder,
   Migration0058DownloadsOfExports,
+  Migration0056LogPartitions,
 ];
 
 type ConcreteMigration = typeof Migration0001Tables;

@@ -4,3 +4,13 @@ export function violatesUnique(error: unknown, index: string): boolean {
   const { code, constraint } = error as { code?: string; constraint?: string };
   return (code === '23505' && constraint === index) || violatesUnique(error.cause, index);
 }
+
+/** Returns whether a row belongs to no partition of the table (SQLSTATE 23514, no constraint). */
+export function lacksPartition(error: unknown, partitioned: string): boolean {
+  if (!(error instanceof Error)) return false;
+  const { code, table, constraint } = error as { code?: string } & Partial<
+    Record<'table' | 'constraint', string>
+  >;
+  const isMissing = code === '23514' && table === partitioned && constraint === undefined;
+  return isMissing || lacksPartition(error.cause, partitioned);
+}

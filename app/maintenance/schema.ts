@@ -63,6 +63,9 @@ export const PurgedOldJobs = reportOf('purge-jobs', {
 }).meta({ id: 'PurgedOldJobs' });
 
 export const VerifiedLog = reportOf('verify-log', {
+  madePartitions: z
+    .int()
+    .meta({ description: 'Partitions of the log that were made for the coming year.' }),
   checkedEntries: z.int().meta({
     description: 'Entries that were looked at: earlier findings, the newest, the next stretch.',
   }),
@@ -191,6 +194,15 @@ export const MaintenanceStatus = z
       .strictObject({ unsigned: Count.describe('Entries without a signature.'), oldestAt })
       .meta({ id: 'BacklogStatus' })
       .describe('Audit entries that wait for their signature.'),
+    partitions: z
+      .strictObject({
+        monthsAhead: z
+          .int()
+          .min(-1)
+          .describe('Months after this one that have partitions; -1 if this one has none either.'),
+      })
+      .meta({ id: 'PartitionStatus' })
+      .describe('The partitions of the audit log, which `verify-log` makes a year ahead.'),
     deadLetters: z
       .strictObject({ pending: Count.describe('Entries in the dead-letter queue.'), oldestAt })
       .meta({ id: 'DeadLetterStatus' })

@@ -1,6 +1,7 @@
 import type { z } from 'zod';
 import { readQueues } from '../audit/dlq/alerts.ts';
 import type { Dlq } from '../audit/dlq/dlq.ts';
+import { readMonthsAhead } from '../audit/partitions/partitions.ts';
 import { lengthy, type Database, type Tx } from '../db/database.ts';
 import { readStats } from '../jobs/operation/stats.ts';
 import { readOutboxState } from '../outbox/parked.ts';
@@ -21,7 +22,8 @@ export function createStatus({ db, dlq }: StatusOptions) {
     const { totalProcessed: _sum, ...jobs } = await readStats(tx, 'all tenants');
     const { entries } = await readQueues(tx);
     const backlog = { unsigned: entries.count, oldestAt: entries.oldest?.since ?? null };
-    return { tasks, outbox: await readOutboxState(tx), jobs, backlog };
+    const partitions = { monthsAhead: await readMonthsAhead(tx) };
+    return { tasks, outbox: await readOutboxState(tx), jobs, backlog, partitions };
   }
 
   return async (request: RunRequest): Promise<z.input<typeof MaintenanceStatus>> => {

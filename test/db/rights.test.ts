@@ -87,7 +87,7 @@ test.serial('the app login inserts no entry of a signing key and no mark', async
     app.query(
       `insert into audit_log
          (id, user_id, tenant_id, resource_type, resource_id, seq, action, canonical)
-       values (gen_random_uuid(), $1, $2, 'key', gen_random_uuid()::text, 1, $3, '{}')`,
+       values (uuidv7(), $1, $2, 'key', gen_random_uuid()::text, 1, $3, '{}')`,
       [owner?.user_id, owner?.tenant_id, action],
     );
   await app.query('begin');

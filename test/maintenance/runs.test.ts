@@ -195,7 +195,7 @@ test.serial('with a full audit backlog a run changes nothing and a dry run count
   await full.sql(
     `insert into audit_log
           (id, user_id, tenant_id, resource_type, resource_id, seq, action, canonical)
-     select gen_random_uuid(), gen_random_uuid(), 'default', 'a', n, 1, 'a', '{}'
+     select uuidv7(), gen_random_uuid(), 'default', 'a', n, 1, 'a', '{}'
      from generate_series(1, 3) n`,
   );
   const isFull = async () => (await full.run('expire-documents')).status === 503;

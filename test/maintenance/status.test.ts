@@ -228,7 +228,7 @@ test.serial('the status counts the outbox, jobs, unsigned entries and dead lette
     `do $$ begin
        insert into audit_log (id, user_id, tenant_id, resource_type, resource_id, seq, action,
          canonical)
-       select gen_random_uuid(), gen_random_uuid(), 'default', 'a', n, 1, 'a', '{}'
+       select uuidv7(), gen_random_uuid(), 'default', 'a', n, 1, 'a', '{}'
        from generate_series(1, 3) n;
        update audit_queue set claimed_until = 'infinity'
        where entry_id in (select id from audit_log where resource_type = 'a');

@@ -11,6 +11,7 @@ export interface Alert {
     | 'files_damaged'
     | 'files_unreadable'
     | 'log_damaged'
+    | 'partitions_few'
     | 'shared_client_address'
     | 'isolation_broken'
     | 'clock_skew';
@@ -18,8 +19,8 @@ export interface Alert {
   readonly message: string;
   /**
    * A number of entries for `dead_letters`, `backlog_large` and `log_damaged`, of files for
-   * `files_damaged` and `files_unreadable`, of users for `shared_client_address`, the free
-   * percentage for `storage_low`; seconds for the other codes, since when or by which.
+   * `files_damaged` and `files_unreadable`, of users for `shared_client_address`, of months
+   * for `partitions_few`, the free percentage for `storage_low`; seconds for the other codes, since when or by which.
    */
   readonly value: number;
   readonly threshold: number;

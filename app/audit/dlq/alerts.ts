@@ -10,6 +10,7 @@ import type { Pause } from '../sealing/signer-breaker.ts';
 import { ageAt, tooLong, type Age, type Alert, type Wording } from './alert.ts';
 import { countFindings } from '../log-check/findings.ts';
 import { faultAlert, fileAlerts, type FileFaults } from './file-alerts.ts';
+import { createPartitionAlert, readMonthsAhead } from '../partitions/partitions.ts';
 import { createStorageAlerts } from './storage-alerts.ts';
 
 /** The thresholds of the alerts: a value that reaches its threshold raises an alert. */
@@ -47,6 +48,7 @@ export function createAlerts(options: AlertsOptions) {
     freePercent: thresholds.storageFreePercent,
     clock,
   });
+  const partitionAlert = createPartitionAlert(clock);
   /**
    * Returns the alerts about letters, entries and files in reach; `sealing_paused`, `storage_full`,
    * `storage_low`, `clock_skew`, `shared_client_address` and `isolation_broken` describe this
@@ -54,12 +56,13 @@ export function createAlerts(options: AlertsOptions) {
    */
   return async (reach: Reach): Promise<Alert[]> => {
     if (isolation.breach !== undefined) return [isolationAlert(isolation.breach, clock())];
-    const [{ letters, entries, faults, findings }, storageAlerts] = await Promise.all([
+    const [{ letters, entries, faults, findings, months }, storageAlerts] = await Promise.all([
       db.asService(async (tx) => ({
         letters: await findWaiting(tx, lettersInOrder(reach), thresholds.deadLetters),
         entries: await findWaiting(tx, unsealedInOrder(reach), thresholds.backlog),
         faults: await countFaults(tx, reach),
         findings: await countFindings(tx, reach),
+        months: await readMonthsAhead(tx),
       })),
       listStorageAlerts(),
     ]);
@@ -92,6 +95,7 @@ export function createAlerts(options: AlertsOptions) {
         severity: 'critical',
         message: 'Audit entries are damaged or missing: restore them from a backup.',
       }),
+      partitionAlert(months),
       shared(sharedAddress()),
       skewed(clocks.skewTo('database'), 'Postgres'),
       skewed(clocks.skewTo('signer'), 'the signer'),

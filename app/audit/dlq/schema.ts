@@ -67,6 +67,7 @@ const Alert = z
         'files_damaged',
         'files_unreadable',
         'log_damaged',
+        'partitions_few',
         'shared_client_address',
         'isolation_broken',
         'clock_skew',
@@ -78,8 +79,8 @@ const Alert = z
       .int()
       .describe(
         'Number of entries for `dead_letters`, `backlog_large` and `log_damaged`, of files for ' +
-          '`files_damaged` and `files_unreadable`, of users for `shared_client_address`, free ' +
-          'percentage for `storage_low`; otherwise seconds.',
+          '`files_damaged` and `files_unreadable`, of users for `shared_client_address`, of months ' +
+          'for `partitions_few`, free percentage for `storage_low`; otherwise seconds.',
       ),
     threshold: z.int().describe('Value from which the alert is raised.'),
     since: Timestamp.describe('When this process first saw it.'),

@@ -63,7 +63,7 @@ export async function readLoginFacts(
       ${owned} as owned,
       current_setting('row_security') as "rowSecurity",
       current_schemas(false)::text[] as schemas,
-      ${rights} as rights,
+      ${rightsOf(role)} as rights,
       ${tablesWith(sql`has_table_privilege(c.oid, 'truncate, references, trigger, maintain')`)}
         as unbound,
       ${tablesWith(sql`(has_table_privilege(c.oid, 'select, insert, update, delete')
@@ -111,7 +111,13 @@ const owned = sql`array(
 
 const foreignSchema = sql`n.nspname not in ('pg_catalog', 'information_schema', 'pg_toast')`;
 
-const rights = sql`(
+/** Functions that act with the rights of the owner, by the role that may call them. */
+const ownersFunctions: Readonly<Record<keyof DatabaseRoles, readonly string[]>> = {
+  app: [],
+  service: ['public.make_audit_partitions()'],
+};
+
+const rightsOf = (role: keyof DatabaseRoles) => sql`(
   select coalesce(json_agg(json_build_object('name', name, 'remedy', remedy)), '[]') from (
     select has, name, remedy from (values
       (has_database_privilege(current_database(), 'temporary'), 'temporary tables',
@@ -136,6 +142,8 @@ const rights = sql`(
       format('revoke execute on function %s from public, %I', p.oid::regprocedure, me.name)
     from pg_proc p join pg_namespace n on n.oid = p.pronamespace
     where p.prosecdef and p.prorettype <> 'trigger'::regtype and ${foreignSchema}
+      and not exists (select from unnest(${ownersFunctions[role]}::text[]) as allowed
+        where to_regprocedure(allowed) = p.oid)
       and not exists (select from pg_depend d where d.classid = 'pg_proc'::regclass
         and d.objid = p.oid and d.deptype = 'e')
   ) as every where has)`;

@@ -14,6 +14,8 @@ export interface PolicyFacts {
 /** The row-level security and the triggers of a table or view of the database. */
 export interface TableFacts {
   readonly name: string;
+  /** The name of the partitioned table of which this one is a partition; null for any other. */
+  readonly parent: string | null;
   readonly isEnabled: boolean;
   readonly isForced: boolean;
   /** Whether a view shows each login only the rows that this login may read. */
@@ -26,7 +28,9 @@ export interface TableFacts {
 /** Reads the row-level security and the triggers of all tables and views. */
 export async function readTableFacts(tx: Tx): Promise<readonly TableFacts[]> {
   const { rows } = await sql<TableFacts>`
-    select c.relname::text as name, c.relrowsecurity as "isEnabled",
+    select c.relname::text as name,
+      (select inhparent::regclass::text from pg_inherits where inhrelid = c.oid) as parent,
+      c.relrowsecurity as "isEnabled",
       c.relforcerowsecurity as "isForced",
       coalesce(c.reloptions @> '{security_invoker=true}', false) as "isInvoker",
       coalesce((

@@ -13,12 +13,23 @@ export function findTableProblem(
     const found = actual.find(({ name }) => name === table.name);
     if (found === undefined) return `the database has no table ${table.name}: run probatio migrate`;
   }
-  for (const table of expected) {
+  for (const table of [...expected, ...expectPartitions(expected, actual)]) {
     const found = actual.find(({ name }) => name === table.name);
     const problem = found === undefined ? undefined : findDifference(table, found);
     if (problem !== undefined) return problem;
   }
   return undefined;
+}
+
+/** Returns the partitions, which have no policies: nobody reads them but through their parents. */
+function expectPartitions(
+  expected: readonly ExpectedTable[],
+  actual: readonly TableFacts[],
+): readonly ExpectedTable[] {
+  return actual.flatMap(({ name, parent }) => {
+    const table = expected.find((other) => other.name === parent);
+    return table === undefined ? [] : [{ ...table, name, policies: [] }];
+  });
 }
 
 const restore = 'run probatio migrate, or restore what was changed, as app/db/migrations has it';

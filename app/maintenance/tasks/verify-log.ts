@@ -1,8 +1,10 @@
 import type { LogCheck } from '../../audit/log-check/log-check.ts';
+import { countMissingPartitions, makePartitions } from '../../audit/partitions/partitions.ts';
 import { AppError } from '../../errors/app-error.ts';
 import type { MaintenanceTask } from './task.ts';
 
 const nothing = {
+  madePartitions: 0,
   checkedEntries: 0,
   checkedTrails: 0,
   damagedEntries: 0,
@@ -20,8 +22,8 @@ interface VerifyLogOptions {
 }
 
 /**
- * Creates the task that verifies the newest entries of the audit log and its next stretch. A run
- * ends with log_damaged as long as anything that it or an earlier run found is not whole.
+ * Creates the task that makes the partitions of the audit log for the coming year, and verifies the
+ * newest entries of the log and its next stretch. A run ends with log_damaged as long as anything that it or an earlier run found is not whole.
  */
 export function createVerifyLog({
   logCheck,
@@ -32,9 +34,13 @@ export function createVerifyLog({
     nothing,
     async *batches(_request, { dryRun }) {
       if (dryRun) {
-        yield (tx) => logCheck.countDue(tx, verifyDays);
+        yield async (tx) => ({
+          madePartitions: await countMissingPartitions(tx),
+          ...(await logCheck.countDue(tx, verifyDays)),
+        });
         return;
       }
+      yield async (tx) => ({ madePartitions: await makePartitions(tx) });
       for await (const part of logCheck.check(verifyDays)) {
         yield (tx) => logCheck.record(tx, part);
       }

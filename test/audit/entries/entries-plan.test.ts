@@ -22,6 +22,8 @@ const test = anyTest as TestFn<{ vault: TestVault; db: Database; caller: Caller 
 
 const entries = 60_000;
 const users = 20;
+/** The partition with the entries. */
+const filled = `audit_log_${new Date().toISOString().slice(0, 7).replace('-', '_')}`;
 const resource = '018f0000-0000-7000-8000-000000000001';
 
 /**
@@ -79,7 +81,8 @@ async function readsOf(db: Database, caller: Caller, query: Record<string, strin
   const [plan] = rows[0]?.['QUERY PLAN'] ?? [];
   if (plan === undefined) throw new Error('no plan');
   const nodes = flatten(plan.Plan);
-  const reads = nodes.filter((node) => node['Relation Name'] !== undefined);
+  // Other partitions are empty, and have no page that a scan could read.
+  const reads = nodes.filter((node) => node['Relation Name'] === filled);
   return {
     nodes: reads.map((node) => node['Node Type']),
     indexes: nodes.map((node) => node['Index Name']),
@@ -117,7 +120,7 @@ for (const [what, query, expected] of questions) {
       t.true(all.rows <= expected, `${role}: ${all.rows}`);
       // The index by owner would be read in full for the entries of one resource.
       const isByResource = query['resourceId'] !== undefined;
-      t.is(all.indexes.includes('audit_log_resource'), isByResource, all.indexes.join());
+      t.is(all.indexes.includes(`${filled}_resource_id_id_idx`), isByResource, all.indexes.join());
     }
     const none = await readsOf(db, { ...caller, tenantId: 'acme', roles: ['auditor'] }, query);
     t.is(none.rows, 0, 'an auditor does not read the entries of other tenants on the way');

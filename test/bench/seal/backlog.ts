@@ -120,7 +120,7 @@ export async function openBacklog(url: string): Promise<Backlog> {
       await client.query(
         `insert into audit_log
            (id, user_id, tenant_id, resource_type, resource_id, seq, action, canonical)
-         select ('01800000-0000-7000-8000-' || lpad(i::text, 12, '0'))::uuid,
+         select uuidv7(interval '-1 day'),
            md5((i % 1000)::text)::uuid, 'default', 'upload', i::text, 1, 'upload.completed',
            repeat(md5(i::text), 16)
          from generate_series((select count(*) + 1 from audit_log), $1::bigint) as i`,

@@ -57,7 +57,7 @@ async function attack(client: Client, ...statements: readonly string[]): Promise
 const entry = (columns: string, values: string) => `
   insert into audit_log (id, user_id, tenant_id, resource_type, resource_id, seq, action,
     canonical${columns})
-  select gen_random_uuid(), user_id, tenant_id, 'document', 'forged', 1, 'document.sealed',
+  select uuidv7(), user_id, tenant_id, 'document', 'forged', 1, 'document.sealed',
     '{}'${values}
   from audit_sequences limit 1`;
 

@@ -165,7 +165,7 @@ test('downloads go on while the audit backlog is full, and their entries follow'
     `do $$ begin
        insert into audit_log (id, user_id, tenant_id, resource_type, resource_id, seq, action,
          canonical)
-       select gen_random_uuid(), gen_random_uuid(), 'default', 'upload', 'x', 1, 'upload.created',
+       select uuidv7(), gen_random_uuid(), 'default', 'upload', 'x', 1, 'upload.created',
          '{}' from generate_series(0, ${backlogLimit});
        update audit_queue set claimed_until = now() + interval '1 hour'
        where entry_id in (select id from audit_log where resource_id = 'x');

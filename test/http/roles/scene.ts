@@ -1,4 +1,5 @@
 import { randomBytes, randomUUID } from 'node:crypto';
+import { v7 as uuidv7 } from 'uuid';
 import { Role, Scope } from '../../../app/accounts/rights.ts';
 import { anyEnvelope } from '../../support/accounts/owner.ts';
 import { createSql, type Sql } from '../../support/vault/sql.ts';
@@ -177,7 +178,7 @@ async function storeObject(sql: Sql, { caller }: Api): Promise<string> {
 
 /** Puts an entry of the user into the dead-letter queue, and resolves with its id. */
 export async function killEntry(sql: Sql, { caller }: Pick<Api, 'caller'>): Promise<string> {
-  const id = randomUUID();
+  const id = uuidv7();
   await sql(
     `insert into audit_log
        (id, user_id, tenant_id, resource_type, resource_id, seq, action, canonical)

@@ -199,7 +199,7 @@ async function coverNewest({ sql }: MaintenanceVault): Promise<void> {
   const entries = await sql(
     `insert into audit_log (id, user_id, tenant_id, resource_type, resource_id, seq, action,
        erased_at)
-     select ('ffffffff-ffff-7fff-bfff-' || lpad(n::text, 12, '0'))::uuid, gen_random_uuid(),
+     select uuidv7(interval '30 days'), gen_random_uuid(),
        'default', 'a', n, 1, 'a', now()
      from generate_series(1, 1000) n returning id`,
   );

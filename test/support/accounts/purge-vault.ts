@@ -156,7 +156,7 @@ export async function insertExpired(sql: Sql, count: number): Promise<void> {
     )
     insert into audit_log (id, user_id, tenant_id, resource_type, resource_id, seq, action,
       canonical)
-    select gen_random_uuid(), id, 'default', 'account', id::text, 1, 'account.registered',
+    select uuidv7(), id, 'default', 'account', id::text, 1, 'account.registered',
       json_build_object('text', id, 'salt', $3::text)::text
     from account
     returning id`,

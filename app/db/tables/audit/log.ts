@@ -7,6 +7,8 @@ import { queuesEntry, refuses, refusesErasure } from '../../columns/triggers.ts'
  * The append-only log: an audited event, whose `canonical` text is the evidence itself; the other
  * columns serve to find and verify entries. A trigger queues each entry for its signature. No login
  * changes or removes an entry, except that the purge erases the text of a sealed or abandoned one.
+ * It is partitioned by the months of the ids: a number is unique within the partition, and its
+ * sequence gives it out only once.
  */
 export const AuditLog = defineEntity({
   name: 'AuditLog',
@@ -29,12 +31,6 @@ export const AuditLog = defineEntity({
         'or new.canonical is not null and new.canonical is distinct from old.canonical)',
     }),
     refusesErasure('audit_log'),
-  ],
-  uniques: [
-    {
-      name: 'audit_log_seq',
-      properties: ['userId', 'tenantId', 'resourceType', 'resourceId', 'seq'],
-    },
   ],
   indexes: [
     { name: 'audit_log_owner', properties: ['userId', 'id'] },
@@ -69,7 +65,8 @@ export const AuditLog = defineEntity({
 
 /**
  * The seals of entries: what the signer added to the text, the hash of both, and the signature. The
- * sealer adds one for each entry, and no login changes or removes it.
+ * sealer adds one for each entry, and no login changes or removes it. They are partitioned as the
+ * log is, by the ids of their entries.
  */
 export const AuditSeal = defineEntity({
   name: 'AuditSeal',
