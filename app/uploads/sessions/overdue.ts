@@ -2,7 +2,7 @@ import { sql } from 'kysely';
 import type { Tx } from '../../db/database.ts';
 import { takesLock } from '../../db/lock-order.ts';
 import type { Outbox } from '../../outbox/outbox.ts';
-import type { SessionRow } from './session-rows.ts';
+import { sessionColumns, type SessionRow } from './session-rows.ts';
 
 interface ExpiryOptions {
   readonly outbox: Outbox;
@@ -30,7 +30,7 @@ export async function expireOverdue(
         .forUpdate()
         .skipLocked(),
     )
-    .returningAll()
+    .returning(sessionColumns)
     .execute();
   const uploads = rows.map((row) => ({ key: row.storage_key, uploadId: row.storage_upload_id }));
   await outbox.addAll(tx, 'multipart.abort', uploads);
