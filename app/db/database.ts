@@ -200,11 +200,9 @@ interface Beginning {
 
 /** Sends statements, and lets Kysely send the next one before their response. */
 async function send(connection: Tx, text: string): Promise<void> {
-  const { response } = await connection
-    .getExecutor()
-    .provideConnection(async (client) => ({
-      response: client.executeQuery(CompiledQuery.raw(text)),
-    }));
+  const { response } = await connection.getExecutor().provideConnection(async (client) => ({
+    response: client.executeQuery(CompiledQuery.raw(text)),
+  }));
   await response;
 }
 
