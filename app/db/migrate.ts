@@ -43,6 +43,7 @@ import { Migration0052LogChecks } from './migrations/0052-log-checks.ts';
 import { Migration0053RefreshGenerations } from './migrations/0053-refresh-generations.ts';
 import { Migration0054Batches } from './migrations/0054-batches.ts';
 import { Migration0055PolicyOrder } from './migrations/0055-policy-order.ts';
+import { Migration0057Indexes } from './migrations/0057-indexes.ts';
 import { entities } from './schema.ts';
 
 /**
@@ -90,6 +91,7 @@ const migrations: readonly ConcreteMigration[] = [
   Migration0053RefreshGenerations,
   Migration0054Batches,
   Migration0055PolicyOrder,
+  Migration0057Indexes,
 ];
 
 /** An arbitrary key of the advisory lock that lets only one process migrate at a time. */

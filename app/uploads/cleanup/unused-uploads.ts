@@ -131,6 +131,6 @@ export async function countUnused(tx: Tx, before: Date): Promise<number> {
 function selectCompleted(tx: Tx, before: Date) {
   return tx
     .selectFrom('upload_sessions')
-    .where('status', '=', 'COMPLETED')
+    .where('status', '=', sql.lit('COMPLETED'))
     .where('completed_at', '<=', before);
 }

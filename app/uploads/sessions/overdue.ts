@@ -55,7 +55,7 @@ export function expiredEvent(row: SessionRow, expiredBy: string | null) {
 export function selectOverdue(tx: Tx, now: Date) {
   return tx
     .selectFrom('upload_sessions')
-    .where('status', '=', 'IN_PROGRESS')
+    .where('status', '=', sql.lit('IN_PROGRESS'))
     .where('expires_at', '<=', now)
     .where('expires_at', '<=', sql<Date>`now()`)
     .where(({ eb, or }) =>
