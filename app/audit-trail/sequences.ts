@@ -11,7 +11,10 @@ export async function continueSequences(tx: Tx, userId: string, tenantId: string
   await sql`
     insert into audit_sequences (user_id, tenant_id, resource_type, resource_id, last_seq)
     select user_id, ${tenantId}, resource_type, resource_id, max(last_seq)
-    from (select * from audit_sequences where user_id = ${userId} for update) as of_user
+    from (
+      select user_id, resource_type, resource_id, last_seq
+      from audit_sequences where user_id = ${userId} for update
+    ) as of_user
     group by user_id, resource_type, resource_id
     on conflict (user_id, tenant_id, resource_type, resource_id)
       do update set last_seq = excluded.last_seq`.execute(tx);

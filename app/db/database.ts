@@ -1,5 +1,5 @@
 import { AsyncLocalStorage } from 'node:async_hooks';
-import { sql, type Kysely, type KyselyPlugin } from 'kysely';
+import { CompiledQuery, sql, type Kysely, type KyselyPlugin } from 'kysely';
 import { escapeLiteral } from 'pg';
 import { createFairSlots } from '../async/fair-slots.ts';
 import { AppError } from '../errors/app-error.ts';
@@ -198,6 +198,14 @@ interface Beginning {
   readonly begun: Begun;
 }
 
+/** Sends statements, and lets Kysely send the next one before their response. */
+async function send(connection: Tx, text: string): Promise<void> {
+  const { response } = await connection.getExecutor().provideConnection(async (client) => ({
+    response: client.executeQuery(CompiledQuery.raw(text)),
+  }));
+  await response;
+}
+
 /**
  * Runs a transaction on a connection that always returns to the pool. MikroORM's own transactions
  * do not return broken connections, and Kysely's need an extra round trip for `begin`.
@@ -216,10 +224,12 @@ async function transaction<T>(
       followUpsOf.set(tx, followUps);
       if (checksLocks) watchLocks(tx);
       try {
-        await sql.raw(begin).execute(connection);
-        begun();
+        const beginning = send(connection, begin).then(begun);
+        // The work may throw before anything awaits this promise.
+        beginning.catch(() => undefined);
+        // The first statement of the work is sent before the transaction has begun.
         const working = checksLocks ? alone(() => work(tx)) : work(tx);
-        const done = await Promise.race([working, idle.exceeded]);
+        const [, done] = await Promise.race([Promise.all([beginning, working]), idle.exceeded]);
         state.isOver = true;
         await commit.execute(connection);
         return done;

@@ -47,6 +47,7 @@ import { withOwnerSession } from './migrating/owner-session.ts';
 import type { MigrationPlan } from './migrating/plan.ts';
 import { runMigrations } from './migrating/run-migrations.ts';
 import { Migration0056LogPartitions } from './migrations/0056-log-partitions.ts';
+import { Migration0057Indexes } from './migrations/0057-indexes.ts';
 import { entities } from './schema.ts';
 
 /**
@@ -96,6 +97,7 @@ const migrations: readonly ConcreteMigration[] = [
   Migration0055PolicyOrder,
   Migration0058DownloadsOfExports,
   Migration0056LogPartitions,
+  Migration0057Indexes,
 ];
 
 type ConcreteMigration = typeof Migration0001Tables;

@@ -121,7 +121,7 @@ async function expireVersions(tx: Tx, overdue: readonly VersionKey[]): Promise<E
         overdue.map((one) => tuple(one.document_id, one.version)),
       ),
     )
-    .where('status', '=', 'PENDING')
+    .where('status', '=', sql.lit('PENDING'))
     .returning(['document_id', 'version', 'user_id', 'tenant_id', 'file_hash'])
     .execute();
   const changed = [...new Set(expired.map(({ document_id }) => document_id))];

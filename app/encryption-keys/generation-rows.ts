@@ -15,7 +15,7 @@ export type RegisteredGeneration = Row & { readonly isUsable: boolean };
 export function listGenerations(tx: Tx): Promise<RegisteredGeneration[]> {
   return tx
     .selectFrom('encryption_keys')
-    .selectAll()
+    .select(['generation', 'check_value', 'escrow', 'escrow_key', 'usable_at', 'created_at'])
     .select(sql<boolean>`usable_at <= now()`.as('isUsable'))
     .orderBy('generation')
     .execute();

@@ -10,6 +10,21 @@ import { AppError } from '../errors/app-error.ts';
 /** A stored envelope. `wrappedKeyOf` returns its wrapped key, which may be encrypted. */
 export type EnvelopeRow = Selectable<Schema['key_envelopes']>;
 
+const envelopeColumns = [
+  'id',
+  'user_id',
+  'tenant_id',
+  'kind',
+  'device_id',
+  'key_generation',
+  'encrypted_envelope',
+  'version',
+  'keyring',
+  'proven',
+  'created_at',
+  'replaced_at',
+] as const;
+
 /**
  * Names one envelope of a user. A user has at most one MASTER envelope, one RECOVERY envelope, and
  * one DEVICE envelope for each device.
@@ -22,7 +37,7 @@ export type EnvelopeName =
 export function selectEnvelope(tx: Tx, { userId, tenantId }: Owner, name: EnvelopeName) {
   const query = tx
     .selectFrom('key_envelopes')
-    .selectAll()
+    .select(envelopeColumns)
     .where('user_id', '=', userId)
     .where('tenant_id', '=', tenantId)
     .where('kind', '=', name.kind);
@@ -74,7 +89,7 @@ export async function insertEnvelope(
         keyring: content.keyring ?? null,
         proven: content.isProven,
       })
-      .returningAll()
+      .returning(envelopeColumns)
       .executeTakeFirstOrThrow();
   } catch (error) {
     const exists =
@@ -106,7 +121,7 @@ export function replaceEnvelope(
     .where('id', '=', id)
     .where('user_id', '=', user_id)
     .where('tenant_id', '=', tenant_id)
-    .returningAll()
+    .returning(envelopeColumns)
     .executeTakeFirstOrThrow();
 }
 
@@ -179,6 +194,6 @@ export function removeDeviceEnvelope(
     .where('user_id', '=', userId)
     .where('tenant_id', '=', tenantId)
     .where('device_id', '=', deviceId)
-    .returningAll()
+    .returning(envelopeColumns)
     .executeTakeFirst();
 }

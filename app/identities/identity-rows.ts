@@ -8,6 +8,18 @@ import { fingerprintOf, type PublicIdentity } from './public-identity.ts';
 
 export type SharingKeyRow = Selectable<Schema['sharing_keys']>;
 
+const identityColumns = [
+  'user_id',
+  'tenant_id',
+  'public_key',
+  'wrapped_private_key',
+  'signing_key',
+  'wrapped_signing_key',
+  'version',
+  'created_at',
+  'updated_at',
+] as const;
+
 /** An identity as its client stores it, in base64; the private keys are wrapped. */
 export interface StoredIdentity extends PublicIdentity {
   readonly wrappedPrivateKey: string;
@@ -19,7 +31,7 @@ export interface StoredIdentity extends PublicIdentity {
 export function selectIdentity(tx: Tx, { userId, tenantId }: Owner) {
   return tx
     .selectFrom('sharing_keys')
-    .selectAll()
+    .select(identityColumns)
     .where('user_id', '=', userId)
     .where('tenant_id', '=', tenantId);
 }
@@ -70,7 +82,7 @@ export function insertIdentity(
       updated_at: now,
     })
     .onConflict((conflict) => conflict.columns(['user_id', 'tenant_id']).doNothing())
-    .returningAll()
+    .returning(identityColumns)
     .executeTakeFirst();
 }
 
@@ -114,7 +126,7 @@ export function updateIdentity(
     .set({ ...columnsOf(identity), version: version + 1, updated_at: now })
     .where('user_id', '=', userId)
     .where('tenant_id', '=', tenantId)
-    .returningAll()
+    .returning(identityColumns)
     .executeTakeFirstOrThrow();
 }
 

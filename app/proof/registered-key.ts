@@ -4,6 +4,23 @@ import type { SigningPurpose } from '../../signer/protocol/protocol.ts';
 import type { Schema } from '../db/schema.ts';
 import type { KeyState } from '../db/tables/keys.ts';
 
+/** The columns of a registered key. */
+export const keyColumns = [
+  'key_id',
+  'purpose',
+  'algorithm',
+  'public_key',
+  'generation',
+  'imported',
+  'state',
+  'registered_at',
+  'activated_at',
+  'retired_at',
+  'record_id',
+  'compromised_since',
+  'compromise_id',
+] as const;
+
 /** A public signing key of the HSM in any state. */
 export interface RegisteredKey {
   /** SHA-256 of the SPKI DER, first 16 bytes, hex. */

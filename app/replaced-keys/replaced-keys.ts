@@ -10,7 +10,7 @@ import { cutPage } from '../http/responses/page.ts';
 import type { FreshProof } from '../sessions/fresh-proof.ts';
 import { fingerprintOf } from '../identities/public-identity.ts';
 import { restoreEnvelope, restoreSharingKey } from './restoration.ts';
-import { expiryOf, selectKept, type ReplacedRow } from './rows/replaced-keys.ts';
+import { expiryOf, replacedColumns, selectKept, type ReplacedRow } from './rows/replaced-keys.ts';
 import type { ReplacedKey, ReplacedPage, RestoredKey } from './schema.ts';
 
 type View = z.input<typeof ReplacedKey>;
@@ -42,7 +42,7 @@ export function createReplacedKeys({ issuer, db, cipher, act, clock }: ReplacedK
   ): Promise<Acted<Restored>> {
     const now = clock();
     const replaced = await selectKept(tx, caller, now)
-      .selectAll()
+      .select(replacedColumns)
       .where('id', '=', id)
       .executeTakeFirst();
     if (replaced === undefined) throw new AppError('not_found');

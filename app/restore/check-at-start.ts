@@ -2,7 +2,7 @@ import type { SignerClient } from '../../signer/protocol/client.ts';
 import type { PublicKey } from '../../signer/protocol/protocol.ts';
 import type { Clock } from '../async/clock.ts';
 import type { Database } from '../db/database.ts';
-import { toRegisteredKey, type RegisteredKey } from '../proof/registered-key.ts';
+import { keyColumns, toRegisteredKey, type RegisteredKey } from '../proof/registered-key.ts';
 import { compareBackups, type Comparison } from './high-water-marks/comparison.ts';
 import { countSealed, isSealed, listKeyIds } from './high-water-marks/log-state.ts';
 import type { MarkObjects } from './high-water-marks/mark-objects.ts';
@@ -79,7 +79,9 @@ function findWrongToken(
 }
 
 async function loadKeys(db: Database): Promise<RegisteredKey[]> {
-  const rows = await db.asService((tx) => tx.selectFrom('signing_keys').selectAll().execute());
+  const rows = await db.asService((tx) =>
+    tx.selectFrom('signing_keys').select(keyColumns).execute(),
+  );
   return rows.map((row) => toRegisteredKey(row, undefined));
 }
 

@@ -3,7 +3,7 @@ import type { SigningPurpose } from '../../signer/protocol/protocol.ts';
 import type { Clock } from '../async/clock.ts';
 import { within } from '../async/within.ts';
 import type { Database } from '../db/database.ts';
-import { toRegisteredKey, type RegisteredKey } from '../proof/registered-key.ts';
+import { keyColumns, toRegisteredKey, type RegisteredKey } from '../proof/registered-key.ts';
 import type { AuditTrail } from '../audit-trail/audit-trail.ts';
 import { registerKeys, type MadeKey } from './rows/key-registration.ts';
 import { readSignerClock } from './rows/signer-clock.ts';
@@ -67,7 +67,12 @@ export function createKeyRegistry({ db, signer, audit, clock }: RegistryOptions)
     begun += 1;
     const turn = begun;
     const rows = await db.asService((tx) =>
-      tx.selectFrom('signing_keys').selectAll().orderBy('generation').orderBy('purpose').execute(),
+      tx
+        .selectFrom('signing_keys')
+        .select(keyColumns)
+        .orderBy('generation')
+        .orderBy('purpose')
+        .execute(),
     );
     // Another read, which began later, has finished already, so these rows may be outdated.
     if (turn < newest) return;

@@ -176,7 +176,7 @@ export async function listWaiting(tx: Tx): Promise<string[]> {
   const letters = await tx
     .selectFrom('audit_dead_letters')
     .select('entry_id')
-    .where('status', '=', 'PENDING')
+    .where('status', '=', sql.lit('PENDING'))
     .orderBy('attempts')
     .orderBy('created_at')
     .orderBy('entry_id')
@@ -188,7 +188,7 @@ export async function listWaiting(tx: Tx): Promise<string[]> {
 export async function countWaiting(tx: Tx, reach: Reach): Promise<number> {
   const { count } = await selectLetters(tx, reach)
     .select(({ fn }) => fn.countAll<number>().as('count'))
-    .where('status', '=', 'PENDING')
+    .where('status', '=', sql.lit('PENDING'))
     .executeTakeFirstOrThrow();
   return count;
 }

@@ -62,7 +62,8 @@ async function takeFinished(tx: Tx, before: Date, limit: number): Promise<TallyR
         select ctid from audit_tallies
         where minute <= ${before} order by minute limit ${limit} for update skip locked
       ))
-      returning *
+      returning minute, user_id, tenant_id, action, actor_id, resource_type, resource_id, detail,
+        count
     )
     select t.minute, t.user_id, coalesce(a.tenant_id, t.tenant_id) as tenant_id,
       t.action, t.actor_id, t.resource_type, t.resource_id, t.detail, t.count

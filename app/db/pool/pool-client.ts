@@ -67,7 +67,7 @@ export function createPoolClient(options: PoolClientOptions): typeof Client {
 
     constructor(config: ClientConfig) {
       // The URL comes before the members of `config` with the same meaning, which lack its sslmode.
-      super({ ...config, connectionString: valueOf(url) });
+      super({ ...config, connectionString: valueOf(url), pipeline: true });
       const stop = startDeadline(loginMs, () => silence.begin());
       this.once('connect', () => (stop(), silence.end())).once('end', stop);
     }
@@ -83,6 +83,12 @@ export function createPoolClient(options: PoolClientOptions): typeof Client {
       return response as never;
     }
 
+    /** Closes the connection at once: an orderly end would wait for the responses. */
+    #abandon(): void {
+      void this.end();
+      this.connection.stream.destroy();
+    }
+
     /** Closes the connection if the response to a statement is late. */
     #limit(text: string, response: Promise<unknown>): void {
       const limitMs = this.#statementMs + responseMarginMs;
@@ -90,7 +96,7 @@ export function createPoolClient(options: PoolClientOptions): typeof Client {
       const check = () => {
         const isLate = performance.now() - sentAt >= limitMs;
         if (isLate) silence.begin();
-        if (isLate || silence.isSilent) void this.end();
+        if (isLate || silence.isSilent) this.#abandon();
         else stop = startDeadline(checkEveryMs, check);
       };
       let stop = startDeadline(Math.min(limitMs, usualMs + responseMarginMs), check);

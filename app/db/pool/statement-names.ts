@@ -12,6 +12,9 @@ const maxCounted = 1_000;
  */
 const maxParameters = 32;
 
+/** Matches `select *` and `returning *`, which Kysely writes with or without a table. */
+const starColumns = /(?:\bselect\s+|\breturning\s+|,\s*|\.)\*/i;
+
 /** Creates the names under which Postgres prepares the statements of one pool. */
 export function createStatementNames() {
   const names = new Map<string, string>();
@@ -27,7 +30,7 @@ export function createStatementNames() {
     find(text: string, parameters: number): string | undefined {
       if (isStopped || parameters === 0 || parameters > maxParameters) return undefined;
       const known = names.get(text);
-      if (known !== undefined || names.size >= maxNames || text.includes('*')) return known;
+      if (known !== undefined || names.size >= maxNames || starColumns.test(text)) return known;
       const count = (uses.get(text) ?? 0) + 1;
       if (count < usesBefore) {
         if (uses.size >= maxCounted) uses.clear();

@@ -16,6 +16,7 @@ export const KeyEnvelope = defineEntity({
   policies: ownedByUser('key_envelopes'),
   triggers: [encrypts('key_envelopes', "new.kind <> 'MASTER'")],
   indexes: [
+    { name: 'key_envelopes_owner', properties: ['userId', 'tenantId'] },
     {
       name: 'key_envelopes_kind',
       expression:

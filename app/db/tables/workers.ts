@@ -200,6 +200,7 @@ export const EvidenceExport = defineEntity({
   indexes: [
     { name: 'evidence_exports_owner', properties: ['userId', 'tenantId'] },
     { name: 'evidence_exports_expiry', properties: ['expiresAt'] },
+    { name: 'evidence_exports_key', properties: ['storageKey'] },
   ],
   properties: {
     job: () => p.manyToOne(Job).mapToPk().primary().deleteRule('cascade').updateRule('no action'),

@@ -11,6 +11,23 @@ import type { DocumentView } from './schema.ts';
 
 export type VersionRow = Selectable<Schema['document_versions']>;
 
+const versionColumns = [
+  'document_versions.document_id',
+  'document_versions.version',
+  'document_versions.user_id',
+  'document_versions.tenant_id',
+  'document_versions.storage_key',
+  'document_versions.object_version',
+  'document_versions.file_size',
+  'document_versions.file_hash',
+  'document_versions.encrypted_metadata',
+  'document_versions.status',
+  'document_versions.created_at',
+  'document_versions.sealed_at',
+  'document_versions.proof_id',
+  'document_versions.content_commitment',
+] as const;
+
 /** A document together with its current version. */
 export type DocumentRow = VersionRow & {
   readonly place: string;
@@ -36,7 +53,7 @@ export function selectDocuments(tx: Tx, reader?: Owner) {
         .onRef('document_versions.document_id', '=', 'documents.id')
         .on('document_versions.version', '=', version),
     )
-    .selectAll('document_versions')
+    .select(versionColumns)
     .select([
       'documents.place',
       'documents.revision',
@@ -114,7 +131,7 @@ export async function loadVersion(
 ): Promise<VersionRow> {
   const row = await tx
     .selectFrom('document_versions')
-    .selectAll()
+    .select(versionColumns)
     .where('document_id', '=', id)
     .where('version', '=', version)
     .where('user_id', '=', userId)

@@ -3,11 +3,17 @@ import type { Owner, Tx } from '../../db/database.ts';
 import { pageBytes, type Page } from '../../http/responses/page.ts';
 import type { VersionRow } from '../records/document-rows.ts';
 
+const listedColumns = [
+  'document_id',
+  'version',
+  'encrypted_metadata',
+  'file_hash',
+  'status',
+  'created_at',
+] as const;
+
 /** A version as a list shows it. */
-export type ListedVersion = Pick<
-  VersionRow,
-  'document_id' | 'version' | 'encrypted_metadata' | 'file_hash' | 'status' | 'created_at'
->;
+export type ListedVersion = Pick<VersionRow, (typeof listedColumns)[number]>;
 
 interface ListedDocument extends Owner {
   readonly id: string;
@@ -31,7 +37,7 @@ export async function loadVersions(
 ): Promise<Page<ListedVersion, number>> {
   let newest = tx
     .selectFrom('document_versions')
-    .select(['document_id', 'version', 'encrypted_metadata', 'file_hash', 'status', 'created_at'])
+    .select(listedColumns)
     .where('document_id', '=', id)
     .where('user_id', '=', userId)
     .where('tenant_id', '=', tenantId)
@@ -41,7 +47,7 @@ export async function loadVersions(
   if (cursor !== undefined) newest = newest.where('version', '<', cursor);
   const sized = tx
     .selectFrom(newest.as('newest'))
-    .selectAll()
+    .select(listedColumns)
     .select([
       sql<number>`row_number() over (order by version desc)`.as('position'),
       sql<string>`count(*) over ()`.as('found'),
@@ -49,7 +55,7 @@ export async function loadVersions(
     ]);
   const rows = await tx
     .selectFrom(sized.as('sized'))
-    .select(['document_id', 'version', 'encrypted_metadata', 'file_hash', 'status', 'created_at'])
+    .select(listedColumns)
     .select('found')
     .where((row) => row.or([row('bytes', '<=', pageBytes), row('position', '=', 1)]))
     .orderBy('version', 'desc')

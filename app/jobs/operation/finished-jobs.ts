@@ -14,7 +14,7 @@ interface FailedFilter {
 
 /** Selects the failed jobs that the reader may see and that the filter asks for. */
 export function selectFailed(tx: Tx, reader: JobReader, { retryable, type, since }: FailedFilter) {
-  let failed = tx.selectFrom('jobs').where('state', '=', 'FAILED');
+  let failed = tx.selectFrom('jobs').where('state', '=', sql.lit('FAILED'));
   if (retryable !== undefined) failed = failed.where('retryable', '=', retryable);
   if (type !== undefined) failed = failed.where('type', '=', type);
   if (since !== undefined) failed = failed.where('finished_at', '>=', since);

@@ -19,7 +19,7 @@ export async function readStats(tx: Tx, reach: Reach): Promise<Counts> {
       tx
         .selectFrom('jobs')
         .select(['state', sql<number>`count(id)::float8`.as('count')])
-        .where('state', 'in', ['PENDING', 'ACTIVE'])
+        .where('state', 'in', [sql.lit('PENDING' as const), sql.lit('ACTIVE' as const)])
         .where(isInReach(reach))
         .groupBy('state'),
     )

@@ -8,6 +8,22 @@ import { AppError } from '../../errors/app-error.ts';
 
 export type ReplacedRow = Selectable<Schema['replaced_keys']>;
 
+export const replacedColumns = [
+  'id',
+  'user_id',
+  'tenant_id',
+  'kind',
+  'version',
+  'key_generation',
+  'wrapped_key',
+  'public_key',
+  'signing_key',
+  'wrapped_signing_key',
+  'salt',
+  'verifier',
+  'replaced_at',
+] as const;
+
 /** Milliseconds for which a replaced key is kept. */
 const keptMs = 30 * 86_400_000;
 

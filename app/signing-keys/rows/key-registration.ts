@@ -4,7 +4,7 @@ import { lockName } from '../../db/advisory-lock.ts';
 import type { Tx } from '../../db/database.ts';
 import { takesLock } from '../../db/lock-order.ts';
 import type { Schema } from '../../db/schema.ts';
-import { fingerprintOf } from '../../proof/registered-key.ts';
+import { fingerprintOf, keyColumns } from '../../proof/registered-key.ts';
 import { nobody, type AuditEvent } from '../../audit-trail/event.ts';
 import type { AuditTrail } from '../../audit-trail/audit-trail.ts';
 import type { SignerClock } from './signer-clock.ts';
@@ -99,7 +99,7 @@ function firstState({ purpose, generation }: PublicKey, all: readonly PublicKey[
 async function recordKeys(tx: Tx, audit: AuditTrail, made: MadeKey | undefined): Promise<void> {
   const keys = await tx
     .selectFrom('signing_keys')
-    .selectAll()
+    .select(keyColumns)
     .where('record_id', 'is', null)
     .orderBy('key_id')
     .execute();

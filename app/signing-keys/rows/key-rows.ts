@@ -3,6 +3,7 @@ import type { SigningPurpose } from '../../../signer/protocol/protocol.ts';
 import type { Tx } from '../../db/database.ts';
 import { takesLock } from '../../db/lock-order.ts';
 import { AppError } from '../../errors/app-error.ts';
+import { keyColumns } from '../../proof/registered-key.ts';
 import type { SignerClock } from './signer-clock.ts';
 
 export type KeyRow = Awaited<ReturnType<typeof lockKeys>>[number];
@@ -86,7 +87,7 @@ export async function lockKeys(tx: Tx, purpose: SigningPurpose) {
   takesLock(tx, 'signing keys');
   return tx
     .selectFrom('signing_keys')
-    .selectAll()
+    .select(keyColumns)
     .where('purpose', '=', purpose)
     .orderBy('generation')
     .forUpdate()

@@ -1,7 +1,7 @@
 import { sql } from 'kysely';
 import { NIL } from 'uuid';
 import type { Owner, Tx } from '../../db/database.ts';
-import type { SessionRow } from '../sessions/session-rows.ts';
+import { sessionColumns, type SessionRow } from '../sessions/session-rows.ts';
 
 /** A position in the list of completed uploads, oldest first. */
 export interface CompletedPlace {
@@ -73,7 +73,7 @@ export async function removeUnused(tx: Tx, ids: readonly string[]): Promise<Sess
       held.map(({ id }) => id),
     )
     .where(isUnused)
-    .returningAll()
+    .returning(sessionColumns)
     .execute();
 }
 
@@ -131,6 +131,6 @@ export async function countUnused(tx: Tx, before: Date): Promise<number> {
 function selectCompleted(tx: Tx, before: Date) {
   return tx
     .selectFrom('upload_sessions')
-    .where('status', '=', 'COMPLETED')
+    .where('status', '=', sql.lit('COMPLETED'))
     .where('completed_at', '<=', before);
 }

@@ -2,7 +2,7 @@ import { sql } from 'kysely';
 import type { Tx } from '../../db/database.ts';
 import { takesLock } from '../../db/lock-order.ts';
 import type { Outbox } from '../../outbox/outbox.ts';
-import type { SessionRow } from './session-rows.ts';
+import { sessionColumns, type SessionRow } from './session-rows.ts';
 
 interface ExpiryOptions {
   readonly outbox: Outbox;
@@ -30,7 +30,7 @@ export async function expireOverdue(
         .forUpdate()
         .skipLocked(),
     )
-    .returningAll()
+    .returning(sessionColumns)
     .execute();
   const uploads = rows.map((row) => ({ key: row.storage_key, uploadId: row.storage_upload_id }));
   await outbox.addAll(tx, 'multipart.abort', uploads);
@@ -55,7 +55,7 @@ export function expiredEvent(row: SessionRow, expiredBy: string | null) {
 export function selectOverdue(tx: Tx, now: Date) {
   return tx
     .selectFrom('upload_sessions')
-    .where('status', '=', 'IN_PROGRESS')
+    .where('status', '=', sql.lit('IN_PROGRESS'))
     .where('expires_at', '<=', now)
     .where('expires_at', '<=', sql<Date>`now()`)
     .where(({ eb, or }) =>

@@ -8,6 +8,27 @@ import { StorageError } from '../../storage/interface/storage-error.ts';
 
 export type SessionRow = Selectable<Schema['upload_sessions']>;
 
+export const sessionColumns = [
+  'id',
+  'user_id',
+  'tenant_id',
+  'file_name',
+  'file_size',
+  'mime_type',
+  'total_parts',
+  'storage_key',
+  'storage_upload_id',
+  'status',
+  'created_at',
+  'expires_at',
+  'completing_until',
+  'completed_at',
+  'aborted_at',
+  'object_version',
+  'file_hash',
+  'is_used',
+] as const;
+
 interface LoadedSession extends SessionRow {
   /** Whether the session's time is over by the clock of Postgres. */
   readonly isOver: boolean;
@@ -62,7 +83,7 @@ export async function loadSession(tx: Tx, owner: Owner, sessionId: string): Prom
 function selectSession(tx: Tx, { userId, tenantId }: Owner, sessionId: string) {
   return tx
     .selectFrom('upload_sessions')
-    .selectAll()
+    .select(sessionColumns)
     .select(sql<boolean>`expires_at <= now()`.as('isOver'))
     .where('id', '=', sessionId)
     .where('user_id', '=', userId)

@@ -42,6 +42,25 @@ test('a statement with a long list is not prepared, as each length is another te
   t.deepEqual(await preparedTexts(db), []);
 });
 
+test('a count of rows is prepared', async (t) => {
+  const { db } = await open(t);
+  const count = (tx: Tx) =>
+    totals(tx)
+      .select(({ fn }) => fn.countAll().as('count'))
+      .execute();
+  for (let n = 0; n < 4; n += 1) await db.asService(count);
+  t.deepEqual(await preparedTexts(db), [
+    'select count(*) as "count" from "audit_totals" where "slot" >= $1',
+  ]);
+});
+
+for (const text of ['select * from t', 'delete from t returning\n "t".*', 'select a, t.* from t']) {
+  test(`a statement with all columns is never named: ${text}`, (t) => {
+    const statements = createStatementNames();
+    for (let use = 0; use < 5; use += 1) t.is(statements.find(text, 1), undefined);
+  });
+}
+
 test('a statement that fails repeatedly keeps its error and breaks no later one', async (t) => {
   const { db } = await open(t);
   const insertTwice = (tx: Tx) =>

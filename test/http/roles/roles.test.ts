@@ -1,18 +1,14 @@
 import anyTest, { type ExecutionContext, type TestFn } from 'ava';
-import { listRoutes } from '../../../app/wiring/routes.ts';
 import { proofHeader } from '../../support/accounts/reauth-account.ts';
-import type { Api, SendOptions } from '../../support/documents/uploads.ts';
-import { send, type JsonAnswer } from '../../support/http/send.ts';
+import type { JsonAnswer } from '../../support/http/send.ts';
 import { createSql, type Sql } from '../../support/vault/sql.ts';
 import { startReadyVault, type TestVault } from '../../support/vault/vault.ts';
+import { ask, removalsLast, renew, routes, type TestedRoute } from './ask.ts';
 import { expectations, isReached, type Expectation } from './expectations.ts';
 import {
   createCallers,
   createOwner,
-  failJob,
-  killEntry,
   snapshot,
-  storeSealed,
   tenants,
   type Owner,
   type RoleCaller,
@@ -35,11 +31,6 @@ test.before(async (t) => {
 });
 test.after.always((t) => t.context.vault.stop());
 
-const routes = listRoutes().map(({ method, path, access }) => {
-  const verb = method.toUpperCase();
-  return { verb, path, access, name: `${verb} ${path}` };
-});
-
 test.serial('every route states which roles of which tenant reach what', (t) => {
   const names = routes.map(({ name }) => name);
   t.deepEqual(Object.keys(expectations).toSorted(), names.toSorted());
@@ -48,25 +39,6 @@ test.serial('every route states which roles of which tenant reach what', (t) => 
     t.is(access === 'internal', expectations[name]?.kind === 'refused', name);
   }
 });
-
-/** Sends the route's request at the resources of an owner. */
-function ask(
-  { vault }: Scene,
-  { token }: Pick<Api, 'token'>,
-  route: (typeof routes)[number],
-  { resource, options }: Expectation,
-  owner: Owner,
-  headers: SendOptions['headers'] = {},
-): Promise<JsonAnswer> {
-  const { ids } = owner;
-  const path = route.path
-    .replace(':partNumber', '1')
-    .replace(':shareId', ids.share)
-    .replace(/:\w+/, resource === undefined ? 'none' : ids[resource]);
-  const own = options(owner);
-  const all = { ...own, token, headers: { ...own.headers, ...headers } };
-  return send(route.verb, `${vault.baseUrl}${path}`, all);
-}
 
 /** Returns whether a response shows or confirms anything of the owner. */
 function showsOwner({ kind }: Expectation, { status, text, body }: JsonAnswer, owner: Owner) {
@@ -92,7 +64,7 @@ for (const route of routes) {
         if (isReached(expectation, caller, owner)) continue;
         const label = nameOf(caller, owner);
         const proof = await proofHeader(t.context.vault, caller.api.caller);
-        const answer = await ask(t.context, caller.api, route, expectation, owner, proof);
+        const answer = await ask(t.context.vault, caller.api, route, expectation, owner, proof);
         t.true(answer.status < 500, `${label}: ${answer.text}`);
         t.false(showsOwner(expectation, answer, owner), `${label}: ${answer.text}`);
         if (expectation.kind === 'refused') t.is(answer.status, 401, label);
@@ -102,27 +74,18 @@ for (const route of routes) {
   });
 }
 
-/** Gives the owner another resource in place of one that a request uses up. */
-async function renew({ sql }: Scene, { usesUp }: Expectation, owner: Owner): Promise<Owner> {
-  const ids = { ...owner.ids };
-  if (usesUp === 'sealed') Object.assign(ids, await storeSealed(owner.api));
-  if (usesUp === 'job') ids.job = await failJob(sql, owner.api);
-  if (usesUp === 'dead') ids.dead = await killEntry(sql, owner.api);
-  return { ...owner, ids };
-}
-
 async function assertReached(
   t: ExecutionContext<Scene>,
-  route: (typeof routes)[number],
+  route: TestedRoute,
   expectation: Expectation,
   caller: RoleCaller,
 ): Promise<number> {
   let reached = 0;
   for (const owner of t.context.owners) {
     if (!isReached(expectation, caller, owner)) continue;
-    const present = await renew(t.context, expectation, owner);
+    const present = await renew(t.context.sql, expectation, owner);
     const proof = await proofHeader(t.context.vault, caller.api.caller);
-    const answer = await ask(t.context, caller.api, route, expectation, present, proof);
+    const answer = await ask(t.context.vault, caller.api, route, expectation, present, proof);
     const label = `${nameOf(caller, owner)}: ${answer.text}`;
     t.true(answer.status < 300, label);
     if (expectation.reveals === true) t.true(showsOwner(expectation, answer, present), label);
@@ -146,13 +109,7 @@ for (const route of routes) {
   });
 }
 
-// These tests show that the requests above name resources that exist. Removals come last.
-const removalsLast = routes.toSorted((a, b) => rank(a.verb) - rank(b.verb));
-
-function rank(verb: string): number {
-  return verb === 'DELETE' ? 1 : 0;
-}
-
+// These tests show that the requests above name resources that exist.
 for (const route of removalsLast) {
   const expectation = expectations[route.name];
   const isStream = /(events|download)$/.test(route.path);
@@ -163,7 +120,7 @@ for (const route of removalsLast) {
 
   test.serial(`${route.name} finds what its owner names`, async (t) => {
     for (const owner of t.context.owners) {
-      const answer = await ask(t.context, owner.api, route, expectation, owner);
+      const answer = await ask(t.context.vault, owner.api, route, expectation, owner);
       t.true(showsOwner(expectation, answer, owner), `${owner.tenant}: ${answer.text}`);
       t.true(answer.status < 500, answer.text);
     }

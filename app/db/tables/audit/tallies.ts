@@ -11,6 +11,7 @@ export const AuditTally = defineEntity({
   tableName: 'audit_tallies',
   rowLevelSecurity: 'force',
   policies: ownedByService('audit_tallies'),
+  indexes: [{ name: 'audit_tallies_user', properties: ['userId'] }],
   properties: {
     minute: timestamp().primary(),
     userId: p.uuid().primary(),
