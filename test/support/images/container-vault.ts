@@ -65,6 +65,22 @@ export async function startContainerVault(
 
 /** Creates a token with its keys, by the image's own command, and starts a signer on it. */
 async function startSigner(t: ExecutionContext, socket: string): Promise<Container> {
+  const { settings, volumes } = await createTokenSettings(t);
+  const initialised = await startContainer(t, 'signer', {
+    settings: { ...settings, SIGNER_SO_PIN_FILE: '/run/secrets/so-pin' },
+    volumes,
+    command: ['node', 'signer/cli.ts', 'init'],
+  });
+  const code = await initialised.wait();
+  if (code !== 0) throw new Error(await initialised.log());
+  return startContainer(t, 'signer', {
+    settings,
+    volumes: [...volumes, `${socket}:/run/probatio`],
+  });
+}
+
+/** Returns the settings and the volumes of a signer whose token does not exist yet. */
+export async function createTokenSettings(t: ExecutionContext) {
   const tokens = await createVolume(t);
   const secrets = await directoryOf(t, 'signer');
   for (const name of ['pin', 'so-pin']) {
@@ -77,17 +93,7 @@ async function startSigner(t: ExecutionContext, socket: string): Promise<Contain
     SIGNER_PIN_FILE: '/run/secrets/pin',
   };
   const volumes = [`${tokens}:/var/lib/probatio/tokens`, `${secrets}:/run/secrets:ro`];
-  const initialised = await startContainer(t, 'signer', {
-    settings: { ...settings, SIGNER_SO_PIN_FILE: '/run/secrets/so-pin' },
-    volumes,
-    command: ['node', 'signer/cli.ts', 'init'],
-  });
-  const code = await initialised.wait();
-  if (code !== 0) throw new Error(await initialised.log());
-  return startContainer(t, 'signer', {
-    settings,
-    volumes: [...volumes, `${socket}:/run/probatio`],
-  });
+  return { settings, volumes };
 }
 
 /** Creates a directory that only the user of an image may use. */
