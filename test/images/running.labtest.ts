@@ -19,7 +19,7 @@ import { testStack } from '../support/vault/stack.ts';
 
 /** The promised 10 s, and as much again for a busy machine. */
 const readyMs = 20_000;
-/** What Kubernetes grants a process to end. */
+/** Kubernetes grants a process as much to end. */
 const graceSeconds = 30;
 
 test.serial('a vault of both images serves its users in production settings', async (t) => {

@@ -201,13 +201,10 @@ async function coverNewest({ sql }: MaintenanceVault): Promise<void> {
        erased_at)
      select ('ffffffff-ffff-7fff-bfff-' || lpad(n::text, 12, '0'))::uuid, gen_random_uuid(),
        'default', 'a', n, 1, 'a', now()
-     from generate_series(1, 1000) n
-     returning id`,
+     from generate_series(1, 1000) n returning id`,
   );
-  await pretendSealed(
-    sql,
-    entries.map(({ id }) => id),
-  );
+  const ids = entries.map(({ id }) => id);
+  await pretendSealed(sql, ids);
 }
 
 const passDay = ({ sql }: MaintenanceVault) =>

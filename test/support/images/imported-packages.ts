@@ -2,7 +2,7 @@ import { existsSync, readFileSync } from 'node:fs';
 import { dirname, join, relative } from 'node:path';
 import { importsOf, packagesOf } from '../../architecture/source/imports.ts';
 
-/** What the entry points of a program reach. */
+/** The files and packages that the entry points of a program reach. */
 export interface Reached {
   /** The folders of the packages, such as `node_modules/koa`. */
   readonly packages: ReadonlySet<string>;

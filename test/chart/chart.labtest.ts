@@ -1,0 +1,138 @@
+import { execFile } from 'node:child_process';
+import { mkdtemp, readdir, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { promisify } from 'node:util';
+import test from 'ava';
+import { projectFile } from '../../app/dev/files/project.ts';
+import { containersOf, helms, lint, podsOf, render, template } from './helm.ts';
+
+const run = promisify(execFile);
+const schemas = String(process.env['CHART_SCHEMAS']);
+const valueFiles = (await readdir(projectFile('charts/probatio/ci'))).toSorted();
+
+for (const values of valueFiles) {
+  test(`Helm 3 and 4 render the same of ${values}, without a warning`, async (t) => {
+    for (const helm of Object.values(helms)) {
+      const printed = await lint(helm, values);
+      t.notRegex(printed, /\[(WARNING|ERROR)\]/);
+    }
+    const [three, four] = await Promise.all([
+      template({ values, helm: helms[3] }),
+      template({ values, helm: helms[4] }),
+    ]);
+    t.is(three, four);
+  });
+
+  test(`Kubernetes 1.30 to 1.36 know every member of what ${values} makes`, async (t) => {
+    const directory = await mkdtemp(join(tmpdir(), 'probatio-chart-'));
+    t.teardown(() => rm(directory, { recursive: true }));
+    for (let minor = 30; minor <= 36; minor += 1) {
+      const version = `1.${minor}.0`;
+      const file = join(directory, `${minor}.yaml`);
+      await writeFile(file, await template({ values, kubeVersion: version }));
+      const directoryOf = '{{.NormalizedKubernetesVersion}}-local-strict';
+      const { stdout } = await run(String(process.env['CHART_KUBECONFORM']), [
+        '-strict',
+        '-summary',
+        '-output=json',
+        `-kubernetes-version=${version}`,
+        `-schema-location=${schemas}/${directoryOf}/{{.ResourceKind}}{{.KindSuffix}}.json`,
+        // Others define these, and tests on a cluster apply their definitions.
+        '-skip=ServiceMonitor,Certificate,ExternalSecret,HTTPRoute',
+        file,
+      ]);
+      const { summary } = JSON.parse(stdout) as { summary: Record<string, number> };
+      t.like(summary, { invalid: 0, errors: 0 }, version);
+      t.true((summary['valid'] ?? 0) >= 17);
+    }
+  });
+
+  test(`every pod of ${values} passes the level restricted, and has no token`, async (t) => {
+    const pods = (await render({ values })).flatMap(podsOf);
+    t.true(pods.length >= 12);
+    for (const pod of pods) {
+      t.like(pod['spec'], {
+        automountServiceAccountToken: false,
+        enableServiceLinks: false,
+        securityContext: { runAsNonRoot: true, seccompProfile: { type: 'RuntimeDefault' } },
+      });
+      for (const container of containersOf(pod)) {
+        t.like(container['securityContext'], {
+          allowPrivilegeEscalation: false,
+          readOnlyRootFilesystem: true,
+        });
+        t.deepEqual(container['securityContext'].capabilities, { drop: ['ALL'] });
+        t.truthy(container['resources'].requests.cpu);
+        t.truthy(container['resources'].limits.memory);
+      }
+    }
+  });
+
+  test(`in ${values} the signer alone has the PIN, and the migration the owner`, async (t) => {
+    for (const pod of (await render({ values })).flatMap(podsOf)) {
+      const volumes = pod['spec'].volumes as { name: string }[];
+      for (const container of containersOf(pod)) {
+        const mounts = (container['volumeMounts'] as { name: string }[]).map(({ name }) => name);
+        t.is(mounts.includes('pin'), container['name'] === 'signer');
+        t.is(mounts.includes('owner'), container['name'] === 'migrate');
+        t.is(mounts.includes('secrets'), container['name'] === 'app');
+        for (const name of mounts)
+          t.true(
+            volumes.some((volume) => volume.name === name),
+            name,
+          );
+      }
+    }
+  });
+}
+
+test('app and signer are different users, who share the socket by their group', async (t) => {
+  const pods = (await render()).filter(({ kind }) => kind === 'Deployment').flatMap(podsOf);
+  t.is(pods.length, 1);
+  for (const pod of pods) {
+    const { runAsUser, runAsGroup, fsGroup } = pod['spec'].securityContext;
+    t.deepEqual([runAsUser, runAsGroup, fsGroup], [10_001, 10_000, 10_000]);
+    const users = containersOf(pod).map(({ name, securityContext }) => [
+      name,
+      securityContext.runAsUser,
+    ]);
+    t.deepEqual(users, [
+      ['socket', 10_002],
+      ['signer', 10_002],
+      ['app', undefined],
+    ]);
+  }
+});
+
+test('names have at most 52 characters, whatever that of the release is', async (t) => {
+  const objects = await render({ release: 'a'.repeat(53) });
+  for (const { kind, metadata } of objects) {
+    t.true(metadata.name.length <= (kind === 'CronJob' ? 52 : 63), metadata.name);
+  }
+  const names = objects.map(({ kind, metadata }) => `${kind}/${metadata.name}`);
+  t.is(new Set(names).size, names.length);
+});
+
+test('ingress and HTTPRoute reach the API alone', async (t) => {
+  const objects = await render({ values: 'everything-values.yaml' });
+  const find = (kind: string) => objects.find((object) => object['kind'] === kind);
+  const service = objects.find(
+    ({ kind, metadata }) =>
+      kind === 'Service' && metadata.labels['app.kubernetes.io/component'] === 'api',
+  );
+  t.deepEqual(
+    service?.['spec'].ports.map(({ name }: { name: string }) => name),
+    ['http'],
+  );
+  const name = service?.['metadata'].name;
+  t.is(find('Ingress')?.['spec'].rules[0].http.paths[0].backend.service.name, name);
+  t.is(find('HTTPRoute')?.['spec'].rules[0].backendRefs[0].name, name);
+});
+
+test('a deployment that is scaled by load states no number of replicas', async (t) => {
+  const specOf = async (set: readonly string[]) =>
+    (await render({ set })).find(({ kind }) => kind === 'Deployment')?.['spec'] as object;
+  t.like(await specOf([]), { replicas: 1 });
+  t.false('replicas' in (await specOf(['autoscaling.enabled=true'])));
+});
