@@ -29,13 +29,13 @@ export function describeFiles(directory: string): ReadonlyMap<string, string> {
 
 /** Returns the paths of everything below a directory, relative to it. It follows no link. */
 export function pathsBelow(directory: string): readonly string[] {
-  const entries = readdirSync(directory, { withFileTypes: true });
-  return entries
-    .flatMap((entry) => {
-      const below = entry.isDirectory() ? pathsBelow(join(directory, entry.name)) : [];
-      return [entry.name, ...below.map((path) => join(entry.name, path))];
-    })
-    .toSorted();
+  const paths: string[] = [];
+  for (const entry of readdirSync(directory, { withFileTypes: true })) {
+    paths.push(entry.name);
+    if (!entry.isDirectory()) continue;
+    for (const path of pathsBelow(join(directory, entry.name))) paths.push(join(entry.name, path));
+  }
+  return paths.toSorted();
 }
 
 function describe(path: string): string {
