@@ -12,7 +12,7 @@ const sealLimitMs = 60_000;
 
 /** Runs one query as the superuser, which row-level security does not restrict. */
 export async function query<Row extends object>(
-  { databases }: VaultProcesses,
+  { databases }: Pick<VaultProcesses, 'databases'>,
   text: string,
 ): Promise<Row[]> {
   const client = new Client({ connectionString: databases.admin });
@@ -25,7 +25,7 @@ export async function query<Row extends object>(
 }
 
 /** Waits until no entry is pending. Resolves with the number of entries. */
-export async function untilSealed(vault: VaultProcesses): Promise<number> {
+export async function untilSealed(vault: Pick<VaultProcesses, 'databases'>): Promise<number> {
   const pending = "select id from audit_entries where state = 'PENDING' limit 1";
   await until(async () => (await query(vault, pending)).length === 0, {
     what: 'every entry to be sealed',
@@ -43,7 +43,10 @@ export async function untilSealed(vault: VaultProcesses): Promise<number> {
  * Asserts that every committed action has exactly one sealed entry, and that no other entries
  * exist.
  */
-export async function assertNoViolation(t: ExecutionContext, vault: VaultProcesses): Promise<void> {
+export async function assertNoViolation(
+  t: ExecutionContext,
+  vault: Pick<VaultProcesses, 'databases'>,
+): Promise<void> {
   for (const [what, text] of Object.entries(violations)) {
     t.deepEqual(await query(vault, text), [], what);
   }
@@ -67,7 +70,7 @@ const proofs = `
  */
 export async function assertProofsVerify(
   t: ExecutionContext,
-  vault: VaultProcesses,
+  vault: Pick<VaultProcesses, 'baseUrl' | 'databases'>,
 ): Promise<void> {
   const client = createVaultClient({ baseUrl: vault.baseUrl, createHash: createNodeHash });
   const trustedKeys = (await client.auditKeys())

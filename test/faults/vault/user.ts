@@ -24,7 +24,9 @@ export interface ClientOptions {
 }
 
 /** Creates a validated account with a master key. */
-export async function createAccount(vault: VaultProcesses): Promise<Account> {
+export async function createAccount(
+  vault: Pick<VaultProcesses, 'baseUrl' | 'mailDirectory'>,
+): Promise<Account> {
   const account = { email: `${randomUUID()}@vault.test`, password: randomUUID() };
   const client = createClient(vault, {});
   const { fingerprint } = await client.register(account);
@@ -38,7 +40,7 @@ export async function createAccount(vault: VaultProcesses): Promise<Account> {
 }
 
 export async function logIn(
-  vault: VaultProcesses,
+  vault: Pick<VaultProcesses, 'baseUrl'>,
   account: Account,
   options: ClientOptions = {},
 ): Promise<User> {
@@ -46,6 +48,6 @@ export async function logIn(
   return { ...account, session, masterKey: await session.envelopes.openMasterKey() };
 }
 
-function createClient({ baseUrl }: VaultProcesses, options: ClientOptions) {
+function createClient({ baseUrl }: Pick<VaultProcesses, 'baseUrl'>, options: ClientOptions) {
   return createVaultClient({ baseUrl, createHash: createNodeHash, ...options });
 }
