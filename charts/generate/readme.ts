@@ -43,7 +43,7 @@ export function chartReadme(introduction: string, values: string): string {
     '',
     '## Values',
     '',
-    'Made from the comments of `values.yaml` by `npm run chart`; a test fails when it is out of date.',
+    'Made from the comments of `values.yaml` by `npm run chart`; a test fails on a difference.',
     '',
     '| value | default | meaning |',
     '| --- | --- | --- |',

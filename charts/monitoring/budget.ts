@@ -30,7 +30,8 @@ function windows(): readonly number[] {
 function failedRatio(seconds: number): RecordingRule {
   const window = duration(seconds);
   const all = `sum by (namespace) (rate(${requests}_count[${window}]))`;
-  const failures = `sum by (namespace) (rate(${requests}_count{http_response_status_code=~"5.."}[${window}]))`;
+  const failed5xx = `${requests}_count{http_response_status_code=~"5.."}`;
+  const failures = `sum by (namespace) (rate(${failed5xx}[${window}]))`;
   return { record: `${failed}${window}`, expr: `(${failures} or 0 * ${all}) / ${all}` };
 }
 
@@ -38,7 +39,8 @@ function slowRatio(seconds: number): RecordingRule {
   const window = duration(seconds);
   const route = `http_route!~"${longRoutes}"`;
   const all = `sum by (namespace) (rate(${requests}_count{${route}}[${window}]))`;
-  const fast = `sum by (namespace) (rate(${requests}_bucket{${route},le="${slowRequestSeconds}"}[${window}]))`;
+  const inTime = `${requests}_bucket{${route},le="${slowRequestSeconds}"}`;
+  const fast = `sum by (namespace) (rate(${inTime}[${window}]))`;
   return { record: `${slow}${window}`, expr: `1 - ${fast} / ${all}` };
 }
 

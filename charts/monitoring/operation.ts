@@ -45,7 +45,9 @@ export const operationRules: RuleGroup = {
     {
       alert: 'ReadingsStale',
       severity: 'critical',
-      expr: `time() - max by (namespace) (probatio_readings_timestamp_seconds) > ${readingAgeSeconds}`,
+      expr:
+        'time() - max by (namespace) (probatio_readings_timestamp_seconds) ' +
+        `> ${readingAgeSeconds}`,
       forSeconds: 60,
       summary: 'No app can read metrics from the database, so other alerts are blind.',
     },
@@ -62,7 +64,8 @@ export const operationRules: RuleGroup = {
       alert: 'FeedsFull',
       severity: 'warning',
       expr:
-        'sum by (namespace) (increase(probatio_request_errors_total{code="too_many_feeds"}[15m])) ' +
+        'sum by (namespace) ' +
+        '(increase(probatio_request_errors_total{code="too_many_feeds"}[15m])) ' +
         `> ${refusedFeeds}`,
       forSeconds: 300,
       summary: 'Users cannot open event streams, since they have too many.',

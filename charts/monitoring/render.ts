@@ -9,8 +9,8 @@ export const groups: readonly RuleGroup[] = [budgetRules, auditRules, operationR
 /** Where an alert says its runbook is. Replace the host by that of your copy of the docs. */
 const runbooks = 'https://probatio.example/docs/runbooks';
 
-const heading = `# Made from charts/monitoring by \`npm run rules\`; a test fails when it is out of date.
-`;
+const heading =
+  '# Made from charts/monitoring by `npm run rules`; a test fails when it is out of date.\n';
 
 /** Returns charts/probatio/files/rules.yaml, the rules of Prometheus. */
 export function renderRules(): string {

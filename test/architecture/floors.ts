@@ -98,6 +98,7 @@ export const floors: readonly Floor[] = [
       'app/audit',
       'app/audit/dlq',
       'app/audit/log-check',
+      'app/audit/partitions',
       'app/audit/verification',
       'app/audit/proofs',
       'app/audit/entries',

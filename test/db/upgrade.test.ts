@@ -8,8 +8,8 @@ async function addEntries(client: Client, userId: string): Promise<void> {
   await client.query(
     `insert into audit_entries (id, user_id, tenant_id, resource_type, resource_id, seq, action,
        canonical, state, hash, signature, key_id, sealed_at)
-     select uuidv7(make_interval(days => -n)), $1, 'default', 'document', n % 10, n / 10, 'document.created', '{}',
-       'SEALED', '${'ab'.repeat(32)}', 'MEUCIQ==', '02', now()
+     select uuidv7(make_interval(days => -n)), $1, 'default', 'document', n % 10, n / 10,
+       'document.created', '{}', 'SEALED', '${'ab'.repeat(32)}', 'MEUCIQ==', '02', now()
      from generate_series(10, 109) n`,
     [userId],
   );

@@ -20,8 +20,8 @@ test('1,000 runs of a task are kept, with its last success and the runs that las
     sql(
       `insert into maintenance_runs (id, task, dry_run, requested_by, started_at, held_until,
          ended_at, error)
-       select uuidv7(make_interval(mins => -($2::int))), $3, coalesce(r.dry_run, false), 'test', now(),
-         r.held_until, case when r.held_until is null then now() end, r.error
+       select uuidv7(make_interval(mins => -($2::int))), $3, coalesce(r.dry_run, false), 'test',
+         now(), r.held_until, case when r.held_until is null then now() end, r.error
        from generate_series(1, $1),
          json_populate_record(null::maintenance_runs, $4) r
        returning id`,

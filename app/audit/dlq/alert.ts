@@ -19,8 +19,9 @@ export interface Alert {
   readonly message: string;
   /**
    * A number of entries for `dead_letters`, `backlog_large` and `log_damaged`, of files for
-   * `files_damaged` and `files_unreadable`, of users for `shared_client_address`, of months
-   * for `partitions_few`, the free percentage for `storage_low`; seconds for the other codes, since when or by which.
+   * `files_damaged` and `files_unreadable`, of users for `shared_client_address`, of months for
+   * `partitions_few`, the free percentage for `storage_low`; seconds for the other codes, since
+   * when or by which.
    */
   readonly value: number;
   readonly threshold: number;
@@ -50,4 +51,24 @@ export function tooLong(
 ): Alert | undefined {
   if (age === undefined || age.seconds < threshold) return undefined;
   return { ...wording, value: age.seconds, threshold, since: age.since };
+}
+
+/** Months of partitions ahead, below which an alert is raised. */
+const fewMonths = 3;
+
+/** Creates the function that returns the alert about the months ahead; undefined if enough are. */
+export function createPartitionAlert(clock: () => Date) {
+  let since: Date | undefined;
+  return (months: number): Alert | undefined => {
+    since = months < fewMonths ? (since ?? clock()) : undefined;
+    if (since === undefined) return undefined;
+    return {
+      code: 'partitions_few',
+      severity: 'critical',
+      message: 'The audit log lacks partitions for the coming months: run verify-log.',
+      value: months,
+      threshold: fewMonths,
+      since,
+    };
+  };
 }

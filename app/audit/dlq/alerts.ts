@@ -7,10 +7,17 @@ import { sharedByUsers, type SharedAddress } from '../../http/requests/shared-ad
 import type { Breach, Isolation } from '../../db/isolation/isolation.ts';
 import type { StoreWatch } from '../../storage/store-watch.ts';
 import type { Pause } from '../sealing/signer-breaker.ts';
-import { ageAt, tooLong, type Age, type Alert, type Wording } from './alert.ts';
+import {
+  ageAt,
+  createPartitionAlert,
+  tooLong,
+  type Age,
+  type Alert,
+  type Wording,
+} from './alert.ts';
 import { countFindings } from '../log-check/findings.ts';
 import { faultAlert, fileAlerts, type FileFaults } from './file-alerts.ts';
-import { createPartitionAlert, readMonthsAhead } from '../partitions/partitions.ts';
+import { readMonthsAhead } from '../partitions/partitions.ts';
 import { createStorageAlerts } from './storage-alerts.ts';
 
 /** The thresholds of the alerts: a value that reaches its threshold raises an alert. */

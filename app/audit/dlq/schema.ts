@@ -79,8 +79,8 @@ const Alert = z
       .int()
       .describe(
         'Number of entries for `dead_letters`, `backlog_large` and `log_damaged`, of files for ' +
-          '`files_damaged` and `files_unreadable`, of users for `shared_client_address`, of months ' +
-          'for `partitions_few`, free percentage for `storage_low`; otherwise seconds.',
+          '`files_damaged` and `files_unreadable`, of users for `shared_client_address`, of ' +
+          'months for `partitions_few`, free percentage for `storage_low`; otherwise seconds.',
       ),
     threshold: z.int().describe('Value from which the alert is raised.'),
     since: Timestamp.describe('When this process first saw it.'),

@@ -1,15 +1,12 @@
 import { sql } from 'kysely';
 import type { Tx } from '../../db/database.ts';
-import type { Alert } from '../dlq/alert.ts';
 
 /** Months after the present one for which `make_audit_partitions` makes partitions. */
 const monthsMade = 12;
-/** Months below which an alert is raised. */
-const fewMonths = 3;
 
 /**
- * Makes the partitions of the log and its seals that this month and the year after it lack. Resolves
- * with their number. The function of the database does this with the rights of the owner.
+ * Makes the partitions of the log and its seals that this month and the year after it lack.
+ * Resolves with their number. The function of the database does this with the rights of the owner.
  */
 export async function makePartitions(tx: Tx): Promise<number> {
   const { rows } = await sql<{ readonly made: number }>`
@@ -21,7 +18,8 @@ export async function makePartitions(tx: Tx): Promise<number> {
 export async function countMissingPartitions(tx: Tx): Promise<number> {
   const { rows } = await sql<{ readonly missing: number }>`
     select count(*)::int as missing
-    from generate_series(0, ${monthsMade}) as month, unnest(array['audit_log', 'audit_seals']) as parent
+    from generate_series(0, ${monthsMade}) as month,
+      unnest(array['audit_log', 'audit_seals']) as parent
     where not ${isAttached}`.execute(tx);
   return rows[0]?.missing ?? 0;
 }
@@ -33,7 +31,8 @@ export async function countMissingPartitions(tx: Tx): Promise<number> {
 export async function readMonthsAhead(tx: Tx): Promise<number> {
   const { rows } = await sql<{ readonly months: number }>`
     select coalesce(min(month), ${monthsMade + 1})::int - 1 as months
-    from generate_series(0, ${monthsMade}) as month, unnest(array['audit_log', 'audit_seals']) as parent
+    from generate_series(0, ${monthsMade}) as month,
+      unnest(array['audit_log', 'audit_seals']) as parent
     where not ${isAttached}`.execute(tx);
   return rows[0]?.months ?? -1;
 }
@@ -43,20 +42,3 @@ const isAttached = sql<boolean>`exists (
   select from pg_inherits i join pg_class c on c.oid = i.inhrelid
   where i.inhparent = to_regclass('public.' || parent) and c.relname = parent || to_char(
     date_trunc('month', now() at time zone 'UTC') + make_interval(months => month), '_YYYY_MM'))`;
-
-/** Creates the function that returns the alert about the months ahead; undefined if enough are. */
-export function createPartitionAlert(clock: () => Date) {
-  let since: Date | undefined;
-  return (months: number): Alert | undefined => {
-    since = months < fewMonths ? (since ?? clock()) : undefined;
-    if (since === undefined) return undefined;
-    return {
-      code: 'partitions_few',
-      severity: 'critical',
-      message: 'The audit log lacks partitions for the coming months: run verify-log.',
-      value: months,
-      threshold: fewMonths,
-      since,
-    };
-  };
-}

@@ -23,7 +23,8 @@ interface VerifyLogOptions {
 
 /**
  * Creates the task that makes the partitions of the audit log for the coming year, and verifies the
- * newest entries of the log and its next stretch. A run ends with log_damaged as long as anything that it or an earlier run found is not whole.
+ * newest entries of the log and its next stretch. A run ends with log_damaged as long as anything
+ * that it or an earlier run found is not whole.
  */
 export function createVerifyLog({
   logCheck,

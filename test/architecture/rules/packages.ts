@@ -3,7 +3,7 @@ import type { Manifest } from '../source/manifests.ts';
 import { isWithin, type SourceFile } from '../source/sources.ts';
 
 /** The files that run only while the project is developed; they may import devDependencies. */
-const developmentFolders = ['app/dev', 'test'];
+const developmentFolders = ['app/dev', 'charts', 'test'];
 
 /**
  * Finds packages that a file imports though the package.json of its workspace, or of the root for

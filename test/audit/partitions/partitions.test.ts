@@ -55,7 +55,7 @@ async function monthsAhead({ vault, keys }: MaintenanceVault): Promise<unknown> 
   return (body as { readonly partitions: { readonly monthsAhead: number } }).partitions.monthsAhead;
 }
 
-test('the entry and the seal of the last millisecond of a month are apart from the next', async (t) => {
+test('entry and seal of the last millisecond of a month are apart from the next', async (t) => {
   const { sql, append } = await startScene(t);
   const { suffix, time } = monthFromNow(1);
   const before = monthFromNow(0).suffix;
@@ -92,7 +92,7 @@ test('a number of a resource is used once in a partition', async (t) => {
   await t.notThrowsAsync(insert(randomUUID()));
 });
 
-test('verify-log makes what a year lacks, once, and an alert tells if few months are left', async (t) => {
+test('verify-log makes what a year lacks, and an alert tells if few months are left', async (t) => {
   const context = await startScene(t);
   const { counts } = context;
   t.deepEqual([await monthsAhead(context), await alertsOf(context)], [12, []]);
@@ -115,13 +115,13 @@ test('without a partition an entry is refused with the remedy, until it is made'
   await dropMonth(context, 2);
   const error = await t.throwsAsync(append(time), { instanceOf: AppError });
   t.is(error.code, 'database_unavailable');
-  t.regex(String((error.cause as Error).message), /lacks the partition .* run verify-log/);
+  t.regex((error.cause as Error).message, /lacks the partition .* run verify-log/);
   await counts('verify-log');
   await t.notThrowsAsync(append(time));
   await t.throwsAsync(append(time + 24 * monthMs), { message: error.message });
 });
 
-test('the function of the owner does nothing else, whoever calls it with what settings', async (t) => {
+test('the function of the owner does nothing else, whatever the settings', async (t) => {
   const context = await startScene(t);
   const { vault, sql } = context;
   const [app, service] = await Promise.all([
