@@ -132,7 +132,9 @@ test('a time range includes its start and excludes its end', async (t) => {
   const api = await createApi(vault);
   const trail = await openTrail(vault, api.caller);
   t.teardown(() => trail.close());
-  const start = Date.UTC(2026, 0, 1);
+  const now = new Date();
+  // The log has a partition for the present month, and none for those before the vault was made.
+  const start = Date.UTC(now.getUTCFullYear(), now.getUTCMonth());
   const ids: string[] = [];
   for (const at of [0, 1, 1, 2]) {
     const entryId = uuidv7({ msecs: start + at });
@@ -151,7 +153,7 @@ test('a time range includes its start and excludes its end', async (t) => {
     [`?from=${time(1)}&to=${time(2)}`, [third, second]],
     [`?from=${time(2)}&to=${time(1)}`, []],
     [`?from=${time(3)}`, []],
-    ['?to=2026-01-01T00:00:00Z', []],
+    [`?to=${new Date(start).toISOString().replace('.000', '')}`, []],
     ['?from=0001-01-01T00:00:00Z&to=9999-12-31T23:59:59.999Z', [fourth, third, second, first]],
   ];
   for (const [query, expected] of cases)
