@@ -55,7 +55,7 @@ test('a login that may connect to another vault’s database still gets at no ro
     const client = await connect(t, two.url(login));
     for (const { name } of await two.sql(
       `select relname as name from pg_class
-       where relnamespace = 'public'::regnamespace and relkind = 'r'`,
+       where relnamespace = 'public'::regnamespace and relkind in ('r', 'p')`,
     )) {
       await t.throwsAsync(client.query(`select * from ${String(name)}`), {
         message: /permission denied/,

@@ -36,7 +36,7 @@ test.before(async () => {
   await vault.services.isolation.stop();
   for (const { name } of await sql(
     `select quote_ident(relname) as name from pg_class
-     where relnamespace = 'public'::regnamespace and relkind = 'r' and relrowsecurity`,
+     where relnamespace = 'public'::regnamespace and relkind in ('r', 'p') and relrowsecurity`,
   )) {
     await sql(`alter table ${String(name)} disable row level security`);
   }

@@ -172,7 +172,8 @@ export async function insertExpired(sql: Sql, count: number): Promise<void> {
 export async function dump(sql: Sql): Promise<Map<string, string>> {
   const tables = await sql(
     `select relname as name from pg_class
-    where relnamespace = 'public'::regnamespace and relkind = 'r' order by 1`,
+    where relnamespace = 'public'::regnamespace and relkind in ('r', 'p') and not relispartition
+    order by 1`,
   );
   const texts = new Map<string, string>();
   for (const { name } of tables) {
