@@ -171,8 +171,8 @@ export async function takeFinished(tx: Tx, limit: number): Promise<FinishedDownl
       ) as ended
     ), taken as (
       delete from downloads using due where downloads.id = due.id
-      returning downloads.id, user_id, tenant_id, document_id, version, job_id, file_hash, reader_id,
-        share_id, request_id, sent, is_complete, first_id
+      returning downloads.id, user_id, tenant_id, document_id, version, job_id, file_hash,
+        reader_id, share_id, request_id, sent, is_complete, first_id
     ), summed as (
       select first_id, bool_and(is_complete) as is_complete,
         case when bool_and(sent is not null) then sum(sent)::bigint end as bytes
