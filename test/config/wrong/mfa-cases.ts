@@ -42,7 +42,7 @@ export const mfaCases: readonly WrongSettings[] = [
   {
     what: 'the group of the users has no path',
     env: { ...rightMfa, MFA_KEYCLOAK_URL: 'https://id.example', MFA_KEYCLOAK_GROUP: 'vault' },
-    problems: ['MFA_KEYCLOAK_GROUP: is not the path of a group such as /vault'],
+    problems: ['MFA_KEYCLOAK_GROUP: must be the path of a group such as /vault'],
   },
   {
     what: 'the label of authenticators has a colon',

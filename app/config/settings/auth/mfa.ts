@@ -13,7 +13,7 @@ const BaseUrl = Url.refine((value) => {
 }, 'has credentials, a query or a fragment; leave them out');
 
 /** The path of a group of Keycloak. */
-const GroupPath = Text.regex(/^(?:\/[^/]+)+$/, 'is not the path of a group such as /vault');
+const GroupPath = Text.regex(/^(?:\/[^/]+)+$/, 'must be the path of a group such as /vault');
 
 const secretsReread = 'at each new token';
 
