@@ -175,7 +175,8 @@ test.serial('an expiry whose audit entry cannot be written is rolled back', asyn
     when (new.action = 'document.expired') execute function break_expiry()`);
   await t.throwsAsync(vault.services.documentExpiry.expire({ dryRun: false }));
   t.deepEqual(await sql('select distinct status from document_versions'), [{ status: 'PENDING' }]);
-  await sql('drop trigger broken on audit_log');
+  // Dropped alone, the trigger would lock the partitions before the table, unlike everybody else.
+  await sql('lock table audit_log; drop trigger broken on audit_log');
   t.deepEqual(await vault.services.documentExpiry.expire({ dryRun: false }), { expired: 3 });
 });
 
