@@ -15,6 +15,7 @@ import { projectFile } from '../app/dev/files/project.ts';
 import { startServices, type Services } from '../app/dev/stack/services.ts';
 import { stopSignals } from '../app/dev/processes/stop-signals.ts';
 import { keepExamples, recordExamplesIn } from './support/openapi/recorded-examples.ts';
+import { printOutages, recordOutagesIn } from './support/runs/recorded-outages.ts';
 import { readFaults, recordIn } from './support/openapi/recorded-faults.ts';
 import {
   type SharedVaultAddresses,
@@ -56,10 +57,12 @@ async function runTests(signal: AbortSignal): Promise<number> {
   const vault = startSharedVault(stack);
   resources.defer(() => vault.stop());
   const faultsFile = join(directory, 'api-faults');
+  const outagesFile = join(directory, 'outages');
   const examplesFile = join(directory, 'api-examples');
   const recordsExamples = process.env['RECORD_EXAMPLES'] === 'true';
   const environment = {
     ...recordIn(faultsFile),
+    ...recordOutagesIn(outagesFile),
     ...(recordsExamples ? recordExamplesIn(examplesFile) : {}),
   };
   const status = await runAva(
@@ -67,6 +70,7 @@ async function runTests(signal: AbortSignal): Promise<number> {
     environment,
     signal,
   );
+  if (status !== 0) printOutages(outagesFile);
   if (recordsExamples) keepExamples(examplesFile);
   return reportFaults(readFaults(faultsFile)) ? status : 1;
 }

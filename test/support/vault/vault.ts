@@ -18,6 +18,7 @@ import type { TokenSubject } from '../../../app/tokens/access-token.ts';
 import { startServices, type Services } from '../../../app/wiring/services.ts';
 import { createLog } from '../../../app/telemetry/log.ts';
 import { newMetrics } from '../metrics/new-metrics.ts';
+import { recordOutage } from '../runs/recorded-outages.ts';
 import { withoutLimits } from './without-limits.ts';
 import { testStack, testIssuer, type TestStack } from './stack.ts';
 
@@ -79,7 +80,12 @@ export async function startVault(
     ...settings,
   });
   const logLines: string[] = [];
-  const log = createLog(config.logLevel, { write: (line) => void logLines.push(line) });
+  const log = createLog(config.logLevel, {
+    write(line) {
+      logLines.push(line);
+      recordOutage(line);
+    },
+  });
   const services = await startServices(config, log, newMetrics());
   const trust = createProxyTrust(config.http.trustedProxies);
   const app = createApp({ config, services, trust, log }, 'public');

@@ -1,0 +1,28 @@
+import { appendFileSync, existsSync, readFileSync } from 'node:fs';
+
+/** The variable that names the file to which the vaults of a run append their outages. */
+const variable = 'PROBATIO_OUTAGES';
+const maxPrinted = 200;
+const maxCharacters = 600;
+
+/** Returns the environment by which vaults record outages in `file`. */
+export function recordOutagesIn(file: string): NodeJS.ProcessEnv {
+  return { [variable]: file };
+}
+
+/**
+ * Records a log line of a vault that says that one of its services was unavailable. A test that got
+ * such a response by chance shows only the status; the line has the cause.
+ */
+export function recordOutage(line: string): void {
+  const file = process.env[variable];
+  if (file !== undefined && /"code":"\w+_unavailable"/.test(line)) appendFileSync(file, line);
+}
+
+/** Prints the last outages that a run recorded, as comments of TAP. */
+export function printOutages(file: string): void {
+  const lines = existsSync(file) ? readFileSync(file, 'utf8').trimEnd().split('\n') : [];
+  for (const line of lines.slice(-maxPrinted)) {
+    console.log(`# outage: ${line.slice(0, maxCharacters)}`);
+  }
+}
