@@ -245,6 +245,7 @@ export const Values = z
         labels: Labels,
       })
       .partial(),
+    prometheusRule: z.strictObject({ enabled: z.boolean(), labels: Labels }).partial(),
     extraObjects: z.array(z.union([Part, z.string()])),
   })
   .partial();

@@ -1,9 +1,10 @@
 import { execFile } from 'node:child_process';
-import { mkdtemp, readdir, rm, writeFile } from 'node:fs/promises';
+import { mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import test from 'ava';
+import { parse } from 'yaml';
 import { projectFile } from '../../app/dev/files/project.ts';
 import { containersOf, helms, lint, podsOf, render, template } from './helm.ts';
 
@@ -39,7 +40,7 @@ for (const values of valueFiles) {
         `-kubernetes-version=${version}`,
         `-schema-location=${schemas}/${directoryOf}/{{.ResourceKind}}{{.KindSuffix}}.json`,
         // Others define these, and tests on a cluster apply their definitions.
-        '-skip=ServiceMonitor,Certificate,ExternalSecret,HTTPRoute',
+        '-skip=ServiceMonitor,PrometheusRule,Certificate,ExternalSecret,HTTPRoute',
         file,
       ]);
       const { summary } = JSON.parse(stdout) as { summary: Record<string, number> };
@@ -128,6 +129,15 @@ test('ingress and HTTPRoute reach the API alone', async (t) => {
   const name = service?.['metadata'].name;
   t.is(find('Ingress')?.['spec'].rules[0].http.paths[0].backend.service.name, name);
   t.is(find('HTTPRoute')?.['spec'].rules[0].backendRefs[0].name, name);
+});
+
+test('the PrometheusRule has the rules of the file, unchanged', async (t) => {
+  const objects = await render({ values: 'everything-values.yaml' });
+  const rule = objects.find(({ kind }) => kind === 'PrometheusRule');
+  const file = await readFile(projectFile('charts/probatio/files/rules.yaml'), 'utf8');
+  t.deepEqual(rule?.['spec'], parse(file));
+  t.is(rule?.['metadata'].labels.release, 'prometheus');
+  t.false((await render()).some(({ kind }) => kind === 'PrometheusRule'));
 });
 
 test('a deployment that is scaled by load states no number of replicas', async (t) => {
