@@ -246,6 +246,9 @@ export const Values = z
       })
       .partial(),
     prometheusRule: z.strictObject({ enabled: z.boolean(), labels: Labels }).partial(),
+    grafanaDashboard: z
+      .strictObject({ enabled: z.boolean(), labels: Labels, annotations: Labels })
+      .partial(),
     extraObjects: z.array(z.union([Part, z.string()])),
   })
   .partial();

@@ -140,6 +140,26 @@ test('the PrometheusRule has the rules of the file, unchanged', async (t) => {
   t.false((await render()).some(({ kind }) => kind === 'PrometheusRule'));
 });
 
+test('each dashboard is a ConfigMap that the sidecar of Grafana finds', async (t) => {
+  const objects = await render({ values: 'everything-values.yaml' });
+  const found = objects.filter(({ metadata }) => metadata.labels?.['grafana_dashboard'] === '1');
+  const files = await readdir(projectFile('charts/probatio/files/dashboards'));
+  t.deepEqual(
+    found.flatMap(({ data }) => Object.keys(data)).toSorted(),
+    files.map((name) => `probatio-${name}`).toSorted(),
+  );
+  for (const { kind, metadata, data } of found) {
+    t.is(kind, 'ConfigMap');
+    t.is(metadata.annotations.grafana_folder, 'Vault');
+    const [[name, content] = []] = Object.entries(data as Record<string, string>);
+    const file = `charts/probatio/files/dashboards/${name?.replace('probatio-', '')}`;
+    t.deepEqual(JSON.parse(content ?? ''), JSON.parse(await readFile(projectFile(file), 'utf8')));
+  }
+  t.false(
+    (await render()).some(({ metadata }) => metadata.labels?.['grafana_dashboard'] !== undefined),
+  );
+});
+
 test('a deployment that is scaled by load states no number of replicas', async (t) => {
   const specOf = async (set: readonly string[]) =>
     (await render({ set })).find(({ kind }) => kind === 'Deployment')?.['spec'] as object;

@@ -7,6 +7,7 @@ import { text } from 'node:stream/consumers';
 import test, { type ExecutionContext } from 'ava';
 import { Registry } from 'prom-client';
 import { projectFile } from '../../app/dev/files/project.ts';
+import { dashboards } from '../../charts/dashboards/render.ts';
 import { annotationsOf, groups } from '../../charts/monitoring/render.ts';
 import { createMetrics } from '../../signer/metrics/metrics.ts';
 import { createMeter } from '../../signer/protocol/metrics/meter.ts';
@@ -69,6 +70,28 @@ test('a case fails if its alert does not do what it says', async (t) => {
 test('the rules are valid', async (t) => {
   const { exitCode, output } = await promtool(['check', 'rules', rules]);
   t.is(exitCode, 0, output);
+});
+
+test('Prometheus understands the queries of the dashboards', async (t) => {
+  const exprs = dashboards.flatMap(({ rows }) =>
+    rows.flatMap(({ panels }) => panels.flatMap(({ queries }) => queries.map(({ expr }) => expr))),
+  );
+  const check = async (expressions: readonly string[]) => {
+    const directory = await mkdtemp(join(tmpdir(), 'probatio-dashboards-'));
+    t.teardown(() => rm(directory, { recursive: true }));
+    const queries = expressions.map((expr, index) => ({
+      record: `query:${index}`,
+      // Grafana replaces these variables.
+      expr: expr.replaceAll('$__rate_interval', '5m').replaceAll('$namespace', 'vault'),
+    }));
+    const file = join(directory, 'queries.yaml');
+    await writeFile(file, JSON.stringify({ groups: [{ name: 'dashboards', rules: queries }] }));
+    return promtool(['check', 'rules', file]);
+  };
+  t.true(exprs.length > 50);
+  const { exitCode, output } = await check(exprs);
+  t.is(exitCode, 0, output);
+  t.is((await check([...exprs, 'sum(rate(probatio_jobs))'])).exitCode, 1);
 });
 
 test('promtool finds no fault in the metrics of an app and a signer that begin', async (t) => {

@@ -6,10 +6,8 @@ import { projectFile } from '../../app/dev/files/project.ts';
 import { listTemplates } from '../../app/wiring/routes.ts';
 import { groups, renderRules } from '../../charts/monitoring/render.ts';
 import { duration } from '../../charts/monitoring/rule.ts';
-import { listMetrics } from '../../signer/metrics/metrics.ts';
-import type { MetricDescription } from '../../signer/protocol/metrics/description.ts';
-import { newMetrics } from '../support/metrics/new-metrics.ts';
 import { cases } from './rules/cases.ts';
+import { namesIn, seriesOfCode } from './series.ts';
 
 const alerting = groups.flatMap((group) => group.alerting);
 const recording = groups.flatMap((group) => group.recording);
@@ -71,12 +69,9 @@ test('the commands, tasks and routes that runbooks name exist', async (t) => {
 });
 
 test('rules ask for metrics of the code, or for what other rules record', (t) => {
-  const { own, read } = newMetrics().descriptions;
-  const known = new Set([...own, ...read, ...listMetrics()].flatMap(seriesOf));
   const recorded = new Set(recording.map(({ record }) => record));
   for (const { expr } of [...recording, ...alerting]) {
-    const names = expr.match(/[a-z0-9_:]*\b(?:http_server|db_client|probatio|signer)_[a-z0-9_:]+/g);
-    const unknown = (names ?? []).filter((name) => !known.has(name) && !recorded.has(name));
+    const unknown = namesIn(expr).filter((name) => !seriesOfCode.has(name) && !recorded.has(name));
     t.deepEqual(unknown, []);
   }
 });
@@ -99,7 +94,3 @@ test('a duration is written in its greatest whole unit', (t) => {
   const seconds = [45, 60, 90, 300, 3_600, 86_400, 172_800];
   t.deepEqual(seconds.map(duration), ['45s', '1m', '90s', '5m', '1h', '1d', '2d']);
 });
-
-function seriesOf({ name, type }: MetricDescription): readonly string[] {
-  return type === 'histogram' ? ['_bucket', '_count', '_sum'].map((end) => name + end) : [name];
-}

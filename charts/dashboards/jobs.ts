@@ -1,0 +1,60 @@
+import type { Dashboard } from './dashboard.ts';
+import { max, since } from './query.ts';
+
+export const jobsDashboard: Dashboard = {
+  uid: 'jobs',
+  title: 'Jobs and maintenance',
+  description: 'For operators: do jobs, side effects and maintenance tasks get done?',
+  rows: [
+    {
+      title: 'Jobs',
+      panels: [
+        {
+          title: 'Jobs by state',
+          description: 'Jobs that wait, run or are over; those that are over are counted for ever.',
+          kind: 'lines',
+          unit: 'short',
+          queries: [max('probatio_jobs', { by: ['state'] })],
+        },
+      ],
+    },
+    {
+      title: 'Side effects',
+      panels: [
+        {
+          title: 'Side effects that are due',
+          description: 'E-mails, deletions and the like that are due and not done.',
+          kind: 'lines',
+          unit: 'short',
+          queries: [max('probatio_outbox_messages', { by: ['kind'] })],
+        },
+        {
+          title: 'Oldest side effect that is due',
+          description: 'How long the oldest of each kind has been due.',
+          kind: 'lines',
+          unit: 's',
+          queries: [max('probatio_outbox_oldest_age_seconds', { by: ['kind'] })],
+        },
+        {
+          title: 'Parked side effects',
+          description: 'Side effects that failed too often, and wait for drain-outbox.',
+          kind: 'lines',
+          unit: 'short',
+          queries: [max('probatio_outbox_parked_messages', { by: ['kind'] })],
+        },
+      ],
+    },
+    {
+      title: 'Maintenance',
+      panels: [
+        {
+          title: 'Since the last success',
+          description: 'How long ago each task succeeded. A task that never did has no line.',
+          kind: 'lines',
+          unit: 's',
+          queries: [since('probatio_maintenance_last_success_timestamp_seconds', { by: ['task'] })],
+        },
+      ],
+    },
+  ],
+};
