@@ -47,8 +47,12 @@ RUN cd node_modules/pkcs11js && mkdir -p build/Release \
     -Iincludes -I/headers -o build/Release/pkcs11.node src/dl.cpp src/common.cpp src/main.cpp \
   && rm -r binding.gyp includes src
 
-# What both images have: Node, the group that shares the signer's socket, and the licence.
+# What both images have: Node, the group that shares the signer's socket, and the licence. As process 1,
+# Node would ignore a SIGTERM that comes before its first line of JavaScript; tini passes it on.
 FROM ${BASE} AS runtime
+RUN apt-get update \
+  && DEBIAN_FRONTEND=noninteractive apt-get install --yes --no-install-recommends tini \
+  && rm -rf /var/lib/apt/lists/* /var/cache/apt/*.bin /var/cache/ldconfig/* /var/log/*
 COPY --from=node --chown=0:0 /opt/probatio/node_modules/node/bin/node /usr/local/bin/node
 RUN echo 'probatio:x:10000:' >>/etc/group \
   && echo 'app:x:10001:10000:Probatio app:/nonexistent:/usr/sbin/nologin' >>/etc/passwd \
@@ -56,6 +60,7 @@ RUN echo 'probatio:x:10000:' >>/etc/group \
   && mkdir -m 750 /run/probatio && chown 10002:10000 /run/probatio
 WORKDIR /opt/probatio
 COPY --chown=0:0 LICENSE package.json ./
+ENTRYPOINT ["/usr/bin/tini", "--", "node"]
 ENV NODE_ENV=production SIGNER_SOCKET_PATH=/run/probatio/signer.sock
 LABEL org.opencontainers.image.licenses=Apache-2.0 org.opencontainers.image.vendor=Probatio
 
@@ -75,7 +80,7 @@ LABEL org.opencontainers.image.title="Probatio signer" \
   org.opencontainers.image.description="The only process of a Probatio vault that talks to the HSM" \
   org.opencontainers.image.version=${VERSION} org.opencontainers.image.revision=${REVISION}
 USER 10002:10000
-CMD ["node", "signer/main.ts"]
+CMD ["signer/main.ts"]
 
 # It holds no PKCS#11 library, and of the signer only what the app imports.
 FROM runtime AS app
@@ -92,4 +97,4 @@ LABEL org.opencontainers.image.title="Probatio app" \
   org.opencontainers.image.description="A zero-knowledge vault for evidence: API and workers" \
   org.opencontainers.image.version=${VERSION} org.opencontainers.image.revision=${REVISION}
 USER 10001:10000
-CMD ["node", "app/main.ts"]
+CMD ["app/main.ts"]

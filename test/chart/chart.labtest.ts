@@ -1,5 +1,5 @@
 import { execFile } from 'node:child_process';
-import { mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
+import { access, mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
@@ -129,6 +129,18 @@ test('ingress and HTTPRoute reach the API alone', async (t) => {
   const name = service?.['metadata'].name;
   t.is(find('Ingress')?.['spec'].rules[0].http.paths[0].backend.service.name, name);
   t.is(find('HTTPRoute')?.['spec'].rules[0].backendRefs[0].name, name);
+});
+
+test('a container of the images runs a file of theirs, as an argument of Node', async (t) => {
+  const containers = (await render({ values: 'everything-values.yaml' }))
+    .flatMap(podsOf)
+    .flatMap(containersOf)
+    .filter(({ args }) => args !== undefined);
+  t.true(containers.length >= 11);
+  for (const { command, args } of containers) {
+    t.is(command, undefined);
+    await t.notThrowsAsync(access(projectFile(String(args[0]))));
+  }
 });
 
 test('the PrometheusRule has the rules of the file, unchanged', async (t) => {

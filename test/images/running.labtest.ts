@@ -1,4 +1,5 @@
 import { writeFile } from 'node:fs/promises';
+import { constants } from 'node:os';
 import { join } from 'node:path';
 import test from 'ava';
 import { until } from '../../app/dev/processes/until.ts';
@@ -104,3 +105,22 @@ test.serial('a signer that waits for its token ends when it is stopped', async (
   });
   t.is(await signer.stop(graceSeconds), 0, await signer.log());
 });
+
+for (const target of ['app', 'signer'] as const) {
+  test.serial(`the commands of the ${target} are arguments of its image`, async (t) => {
+    const container = await startContainer(t, target, {
+      settings: {},
+      command: [`${target}/cli.ts`, '--help'],
+    });
+    t.is(await container.wait(), 0);
+    t.regex(await container.log(), /^usage: /);
+  });
+
+  test.serial(`SIGTERM ends a process of the ${target} that does not handle it`, async (t) => {
+    const container = await startContainer(t, target, {
+      settings: {},
+      command: ['-e', 'setInterval(() => undefined, 1_000)'],
+    });
+    t.is(await container.stop(graceSeconds), 128 + constants.signals.SIGTERM);
+  });
+}

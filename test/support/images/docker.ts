@@ -48,7 +48,7 @@ export interface ContainerOptions {
   readonly settings: Readonly<Record<string, string>>;
   /** The volumes and directories, in the form of `docker run --volume`. */
   readonly volumes?: readonly string[];
-  /** The command, unless it is that of the image. */
+  /** The arguments of Node, unless they are those of the image. */
   readonly command?: readonly string[];
 }
 
