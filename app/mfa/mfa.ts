@@ -119,9 +119,13 @@ export function createMfa(options: MfaOptions) {
     );
   }
 
-  /** Creates the caller's user at the provider if there is none. Resolves with what it has. */
-  async function ensureUser({ known, lease, subject, factors }: Change): Promise<SecondFactors> {
-    if (subject !== undefined) return factors;
+  /**
+   * Creates the caller's user at the provider if there is none: at the first set-up, or because the
+   * provider has lost the user.
+   */
+  async function withUser(changing: Change): Promise<Change> {
+    const { known, lease, subject } = changing;
+    if (subject !== undefined) return changing;
     const { user, deadline } = lease;
     const created = await lease.write(() => known.provider.createUser(user.userId, deadline));
     await db.asService(async (tx) => {
@@ -129,7 +133,7 @@ export function createMfa(options: MfaOptions) {
       await setMfaUser(tx, user, { subject: created });
     });
     // After a restore of the database, the user may exist with its second factors.
-    return (await readState(known, created, deadline)).factors;
+    return { ...changing, ...(await readState(known, created, deadline)) };
   }
 
   async function start(
@@ -138,8 +142,8 @@ export function createMfa(options: MfaOptions) {
   ): Promise<z.input<typeof MfaSetup>> {
     const { known, lease, request } = changing;
     await settle(changing);
-    const { totps } = await ensureUser(changing);
-    if (totps.length > 0) throw new AppError('mfa_already_enabled');
+    const { factors } = await withUser(changing);
+    if (factors.totps.length > 0) throw new AppError('mfa_already_enabled');
     const account = await known.findName(lease.deadline);
     const nonce = randomBytes(nonceBytes).toString('hex');
     const { userId } = request.caller;
@@ -156,7 +160,8 @@ export function createMfa(options: MfaOptions) {
     }
   }
 
-  async function confirm(changing: Change, code: string): Promise<z.input<typeof MfaEnabled>> {
+  async function confirm(begun: Change, code: string): Promise<z.input<typeof MfaEnabled>> {
+    const changing = begun.pending === undefined ? begun : await withUser(begun);
     const pending = await loadPending(changing);
     const { request, known, lease, subject } = changing;
     return withCode(request, pending, code, async (secret) => {
@@ -180,9 +185,9 @@ export function createMfa(options: MfaOptions) {
    * request that could not tell so: the next code then writes it again, with new recovery codes.
    */
   async function loadPending(changing: Change): Promise<Pending> {
-    const { pending, subject, factors } = changing;
+    const { pending, factors } = changing;
     const isEnabled = factors.totps.length > 0;
-    if (pending === undefined || subject === undefined) {
+    if (pending === undefined) {
       throw new AppError(isEnabled ? 'mfa_already_enabled' : 'mfa_not_pending');
     }
     const isWritten = factors.totps.some(({ id }) => id === pending.credentialId);
