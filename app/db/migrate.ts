@@ -147,9 +147,6 @@ export function connectOwner(ownerUrl: string, roles = defaultRoles): Promise<Mi
  */
 export const baseline: string = Migration0058DownloadsOfExports.name;
 
-/** The names of all migrations, in the order in which they run. */
-export const migrationNames: readonly string[] = migrations.map(({ name }) => name);
-
 /** Returns the SQL of all migrations, in the order in which they run. */
 export function planMigrations(orm: MikroORM, roles = defaultRoles): readonly MigrationPlan[] {
   return migrations.map((Base) => {

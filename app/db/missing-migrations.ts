@@ -1,28 +1,35 @@
+import { randomUUID } from 'node:crypto';
 import { sql } from 'kysely';
-import type { Tx } from './database.ts';
+import type { Database } from './database.ts';
+import { migrationNames } from './migration-names.ts';
 
-/** Postgres: no such table, and no right to read it, as before the first call of this version. */
-const unreadable: ReadonlySet<string | undefined> = new Set(['42P01', '42501']);
+const noSuchTable = '42P01';
+const noRight = '42501';
 
 /**
- * Returns which of the named migrations a database lacks, in their order: all, if there is no list
- * of migrations that the login may read. More migrations in the database are fine. The transaction
- * must do nothing else, since it may fail.
+ * Returns which migrations a database lacks, in their order: all, if it was never migrated. Further
+ * migrations in the database are fine: those of a later release. Throws database_unavailable if the
+ * database is away, and the error of Postgres if the app login may not read the list.
  */
-export async function findMissing(
-  run: <T>(work: (tx: Tx) => Promise<T>) => Promise<T>,
-  names: readonly string[],
-): Promise<readonly string[]> {
+export async function findMissing(db: Pick<Database, 'asUser'>): Promise<readonly string[]> {
   try {
-    const { rows } = await run((tx) =>
+    // The transaction does nothing else, since it may fail.
+    const { rows } = await db.asUser({ userId: randomUUID(), tenantId: '' }, (tx) =>
       sql<{ readonly name: string }>`select name from migrations`.execute(tx),
     );
     const done = new Set(rows.map(({ name }) => name));
-    return names.filter((name) => !done.has(name));
+    return migrationNames.filter((name) => !done.has(name));
   } catch (error) {
-    if (!(error instanceof Error) || !unreadable.has((error as { code?: string }).code)) {
-      throw error;
-    }
-    return names;
+    if (hasCode(error, noSuchTable)) return migrationNames;
+    throw error;
   }
+}
+
+/** Returns whether an error says that the login may not read the list of migrations. */
+export function lacksRight(error: unknown): boolean {
+  return hasCode(error, noRight);
+}
+
+function hasCode(error: unknown, code: string): boolean {
+  return error instanceof Error && (error as { code?: string }).code === code;
 }

@@ -1,6 +1,6 @@
 import type { Query } from './query.ts';
 
-/** What the values of a panel are measured in, by the names of Grafana. */
+/** The unit of the values of a panel, by its name in Grafana. */
 export type Unit = 'short' | 's' | 'cps' | 'reqps' | 'binBps' | 'percentunit';
 
 export interface Panel {

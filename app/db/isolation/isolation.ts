@@ -6,6 +6,7 @@ import { StartRefused } from '../../errors/start-refused.ts';
 import type { Log } from '../../telemetry/log.ts';
 import type { DatabaseRoles } from '../columns/roles.ts';
 import type { Database } from '../database.ts';
+import { findMissing } from '../missing-migrations.ts';
 import { createIsolationCheck, type Problem } from './check.ts';
 
 const checkEveryMs = 5_000;
@@ -25,6 +26,8 @@ export interface Breach {
 export interface Isolation {
   /** Undefined while the isolation holds, as far as the last check could tell. */
   readonly breach: Breach | undefined;
+  /** Whether the database lacks migrations of this release, so that nothing is served yet. */
+  readonly isBehind: boolean;
   /**
    * Throws database_unavailable unless a check has shown that the isolation holds, and no later
    * check has shown the contrary.
@@ -46,7 +49,8 @@ interface IsolationOptions {
 /**
  * Checks at the start and then every 5 s that the logins, their rights and the policies keep the
  * rows of users apart. Throws StartRefused, with one line in the log that names the remedy, if they
- * do not. Returns without a result if the database is away: a result then follows.
+ * do not. Returns without a result if the database is away, or lacks migrations of this release: a
+ * result then follows.
  */
 export async function startIsolation(options: IsolationOptions): Promise<Isolation> {
   const { db, roles, clock, log } = options;
@@ -56,6 +60,7 @@ export async function startIsolation(options: IsolationOptions): Promise<Isolati
   let refused: StartRefused | undefined;
   let isKnown = false;
   let breach: Breach | undefined;
+  let missing: readonly string[] = [];
 
   function refuse({ text }: Problem): void {
     log.fatal(`refused to start: ${text}`);
@@ -74,8 +79,19 @@ export async function startIsolation(options: IsolationOptions): Promise<Isolati
     }
   }
 
+  /** Finds what the database lacks. If that cannot be read, the check of the login says why. */
+  async function lookForMissing(): Promise<void> {
+    const found = await findMissing(db).catch(() => missing);
+    // While somebody migrates, each look finds fewer.
+    const changed = found.length > 0 !== missing.length > 0;
+    if (changed) log.warn(describeMissing(found));
+    missing = found;
+  }
+
   async function check(): Promise<void> {
     try {
+      if (!isKnown) await lookForMissing();
+      if (missing.length > 0) return;
       const problem = await findProblem();
       if (!isKnown && problem !== undefined) return refuse(problem);
       isKnown = true;
@@ -103,9 +119,13 @@ export async function startIsolation(options: IsolationOptions): Promise<Isolati
     get breach() {
       return breach;
     },
+    get isBehind() {
+      return missing.length > 0;
+    },
     assertKept() {
       if (!isKnown || breach !== undefined) {
-        throw new AppError('database_unavailable', { cause: new Error('users are not isolated') });
+        const reason = missing.length > 0 ? 'migrations are missing' : 'users are not isolated';
+        throw new AppError('database_unavailable', { cause: new Error(reason) });
       }
     },
     refused: refusal.promise,
@@ -114,6 +134,12 @@ export async function startIsolation(options: IsolationOptions): Promise<Isolati
       await running;
     },
   };
+}
+
+function describeMissing(missing: readonly string[]): string {
+  if (missing.length === 0) return 'the database has every migration of this release now';
+  const names = missing.join(', ');
+  return `nothing is served until probatio migrate has run: the database lacks ${names}`;
 }
 
 function isAway(error: unknown): boolean {

@@ -1,4 +1,6 @@
 import test, { type ExecutionContext } from 'ava';
+import { migrate } from '../../../app/db/migrate.ts';
+import { migrationNames } from '../../../app/db/migration-names.ts';
 import { until } from '../../../app/dev/processes/until.ts';
 import { createAccount, logIn } from '../../support/accounts/test-account.ts';
 import { assertError } from '../../support/http/error-body.ts';
@@ -134,4 +136,46 @@ test('a start without the database is refused once it turns out to be wrong', as
   const { message } = await vault.services.refused;
   t.regex(message, new RegExp(`alter role ${roles.app} nobypassrls`));
   t.is((await getJson(`${vault.baseUrl}/health/ready`)).status, 503);
+});
+
+test('a process waits for the migrations of its release, and then serves', async (t) => {
+  const { roles, settings } = await startScene(t);
+  const empty = await roles.createDatabase();
+  const vault = await startVault({
+    ...settings,
+    DATABASE_URL: roles.url(roles.app, empty),
+    DATABASE_SERVICE_URL: roles.url(roles.service, empty),
+  });
+  t.teardown(() => vault.stop());
+  t.is((await untilDatabase(vault, 'schema_behind')).status, 'error');
+  t.is((await getJson(`${vault.baseUrl}/health/live`)).status, 200);
+  t.is((await getJson(`${vault.baseUrl}/health/ready`)).status, 503);
+  const refused = await getJson(`${vault.baseUrl}/v1/audit/keys`);
+  assertError(t, refused, { status: 503, code: 'database_unavailable' });
+  const told = () => {
+    const own =
+      /"msg":"(?:nothing is served until probatio migrate|the database has every migration)/;
+    return vault.logLines.filter((line) => own.test(line));
+  };
+  t.is(told().length, 1);
+  t.regex(told()[0] ?? '', /until probatio migrate has run: the database lacks Migration0001/);
+
+  await migrate(roles.url(roles.owner, empty), roles);
+  await untilDatabase(vault, undefined);
+  await untilReady(vault.baseUrl);
+  t.is(told().length, 2);
+  t.deepEqual(fatal(vault), []);
+  t.is((await getJson(`${vault.baseUrl}/v1/audit/keys`)).status, 200);
+});
+
+test('one migration may be missing, and one of a later release is no obstacle', async (t) => {
+  const { roles, start } = await startScene(t, startVault);
+  const newest = migrationNames.at(-1) ?? '';
+  await roles.sql(`update migrations set name = 'Migration9999Later' where name = '${newest}'`);
+  const vault = await start();
+  t.teardown(() => vault.stop());
+  await untilDatabase(vault, 'schema_behind');
+  t.true(vault.logLines.some((line) => line.includes(`the database lacks ${newest}"`)));
+  await roles.sql(`insert into migrations (name) values ('${newest}')`);
+  await untilReady(vault.baseUrl);
 });

@@ -2,7 +2,8 @@ import { once } from 'node:events';
 import { createConnection, createServer, type AddressInfo } from 'node:net';
 import test, { type ExecutionContext } from 'ava';
 import { rounds, seed, seededRandom } from '../../support/runs/rounds.ts';
-import { connectOwner, migrate, migrationNames } from '../../../app/db/migrate.ts';
+import { connectOwner, migrate } from '../../../app/db/migrate.ts';
+import { migrationNames } from '../../../app/db/migration-names.ts';
 import { complete, described, emptyDatabase, run } from './plans.ts';
 
 /**

@@ -2,8 +2,8 @@ import { appendFileSync, existsSync, readFileSync } from 'node:fs';
 
 /** The variable that names the file to which the vaults of a run append their outages. */
 const variable = 'PROBATIO_OUTAGES';
-const maxPrinted = 200;
-const maxCharacters = 600;
+const maxPrinted = 100;
+const maxCharacters = 400;
 
 /** Returns the environment by which vaults record outages in `file`. */
 export function recordOutagesIn(file: string): NodeJS.ProcessEnv {
@@ -11,12 +11,13 @@ export function recordOutagesIn(file: string): NodeJS.ProcessEnv {
 }
 
 /**
- * Records a log line of a vault that says that one of its services was unavailable. A test that got
- * such a response by chance shows only the status; the line has the cause.
+ * Records a log line of a vault that says that a request failed since a service was unavailable. A
+ * test that got such a response by chance shows only the status; the line has the cause.
  */
 export function recordOutage(line: string): void {
   const file = process.env[variable];
-  if (file !== undefined && /"code":"\w+_unavailable"/.test(line)) appendFileSync(file, line);
+  const isOutage = line.includes('"msg":"request failed"') && /"code":"\w+_unavailable"/.test(line);
+  if (file !== undefined && isOutage) appendFileSync(file, line);
 }
 
 /** Prints the last outages that a run recorded, as comments of TAP. */
