@@ -10,7 +10,8 @@ const mebibyte = 2 ** 20;
 const partBytes = 16 * mebibyte;
 const smallParts = numberFrom('SMALL_MEBIBYTES', 256) / 16;
 const largeParts = numberFrom('LARGE_MEBIBYTES', 512) / 16;
-const slackBytes = 32 * mebibyte;
+/** A quarter of what memory that holds the file would grow by, with the default sizes. */
+const slackBytes = 64 * mebibyte;
 
 /**
  * Returns the peak memory of a fresh app that receives one file of that many parts, eight at a
