@@ -60,7 +60,7 @@ RUN echo 'probatio:x:10000:' >>/etc/group \
   && mkdir -m 750 /run/probatio && chown 10002:10000 /run/probatio
 WORKDIR /opt/probatio
 COPY --chown=0:0 LICENSE package.json ./
-ENTRYPOINT ["/usr/bin/tini", "--", "node"]
+ENTRYPOINT ["/usr/bin/tini", "--"]
 ENV NODE_ENV=production SIGNER_SOCKET_PATH=/run/probatio/signer.sock
 LABEL org.opencontainers.image.licenses=Apache-2.0 org.opencontainers.image.vendor=Probatio
 
@@ -80,7 +80,7 @@ LABEL org.opencontainers.image.title="Probatio signer" \
   org.opencontainers.image.description="The only process of a Probatio vault that talks to the HSM" \
   org.opencontainers.image.version=${VERSION} org.opencontainers.image.revision=${REVISION}
 USER 10002:10000
-CMD ["signer/main.ts"]
+CMD ["node", "signer/main.ts"]
 
 # It holds no PKCS#11 library, and of the signer only what the app imports.
 FROM runtime AS app
@@ -97,4 +97,4 @@ LABEL org.opencontainers.image.title="Probatio app" \
   org.opencontainers.image.description="A zero-knowledge vault for evidence: API and workers" \
   org.opencontainers.image.version=${VERSION} org.opencontainers.image.revision=${REVISION}
 USER 10001:10000
-CMD ["app/main.ts"]
+CMD ["node", "app/main.ts"]

@@ -131,7 +131,7 @@ test('ingress and HTTPRoute reach the API alone', async (t) => {
   t.is(find('HTTPRoute')?.['spec'].rules[0].backendRefs[0].name, name);
 });
 
-test('a container of the images runs a file of theirs, as an argument of Node', async (t) => {
+test('a container of the images runs a file of theirs by Node', async (t) => {
   const containers = (await render({ values: 'everything-values.yaml' }))
     .flatMap(podsOf)
     .flatMap(containersOf)
@@ -139,7 +139,8 @@ test('a container of the images runs a file of theirs, as an argument of Node', 
   t.true(containers.length >= 11);
   for (const { command, args } of containers) {
     t.is(command, undefined);
-    await t.notThrowsAsync(access(projectFile(String(args[0]))));
+    t.is(args[0], 'node');
+    await t.notThrowsAsync(access(projectFile(String(args[1]))));
   }
 });
 

@@ -107,10 +107,10 @@ test.serial('a signer that waits for its token ends when it is stopped', async (
 });
 
 for (const target of ['app', 'signer'] as const) {
-  test.serial(`the commands of the ${target} are arguments of its image`, async (t) => {
+  test.serial(`the image of the ${target} runs its commands`, async (t) => {
     const container = await startContainer(t, target, {
       settings: {},
-      command: [`${target}/cli.ts`, '--help'],
+      command: ['node', `${target}/cli.ts`, '--help'],
     });
     t.is(await container.wait(), 0);
     t.regex(await container.log(), /^usage: /);
@@ -119,7 +119,7 @@ for (const target of ['app', 'signer'] as const) {
   test.serial(`SIGTERM ends a process of the ${target} that does not handle it`, async (t) => {
     const container = await startContainer(t, target, {
       settings: {},
-      command: ['-e', 'setInterval(() => undefined, 1_000)'],
+      command: ['node', '-e', 'setInterval(() => undefined, 1_000)'],
     });
     t.is(await container.stop(graceSeconds), 128 + constants.signals.SIGTERM);
   });

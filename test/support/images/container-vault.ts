@@ -69,7 +69,7 @@ async function startSigner(t: ExecutionContext, socket: string): Promise<Contain
   const initialised = await startContainer(t, 'signer', {
     settings: { ...settings, SIGNER_SO_PIN_FILE: '/run/secrets/so-pin' },
     volumes,
-    command: ['signer/cli.ts', 'init'],
+    command: ['node', 'signer/cli.ts', 'init'],
   });
   const code = await initialised.wait();
   if (code !== 0) throw new Error(await initialised.log());

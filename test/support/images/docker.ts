@@ -48,7 +48,7 @@ export interface ContainerOptions {
   readonly settings: Readonly<Record<string, string>>;
   /** The volumes and directories, in the form of `docker run --volume`. */
   readonly volumes?: readonly string[];
-  /** The arguments of Node, unless they are those of the image. */
+  /** The command, unless it is that of the image. */
   readonly command?: readonly string[];
 }
 

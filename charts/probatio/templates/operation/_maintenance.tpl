@@ -8,7 +8,7 @@ containers:
   - name: maintenance
     image: {{ include "probatio.image" (dict "root" $root "image" $root.Values.image) }}
     imagePullPolicy: {{ $root.Values.image.pullPolicy }}
-    args: {{ concat (list "app/cli.ts" "maintenance") .args | toJson }}
+    args: {{ concat (list "node" "app/cli.ts" "maintenance") .args | toJson }}
     terminationMessagePolicy: FallbackToLogsOnError
     securityContext: {{- include "probatio.containerSecurity" $root | nindent 6 }}
     env:
