@@ -2,6 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { sql } from 'kysely';
 import type { Database } from './database.ts';
 import { migrationNames } from './migration-names.ts';
+import { hasState } from './pg-error.ts';
 
 const noSuchTable = '42P01';
 const noRight = '42501';
@@ -20,16 +21,12 @@ export async function findMissing(db: Pick<Database, 'asUser'>): Promise<readonl
     const done = new Set(rows.map(({ name }) => name));
     return migrationNames.filter((name) => !done.has(name));
   } catch (error) {
-    if (hasCode(error, noSuchTable)) return migrationNames;
+    if (hasState(error, noSuchTable)) return migrationNames;
     throw error;
   }
 }
 
 /** Returns whether an error says that the login may not read the list of migrations. */
 export function lacksRight(error: unknown): boolean {
-  return hasCode(error, noRight);
-}
-
-function hasCode(error: unknown, code: string): boolean {
-  return error instanceof Error && (error as { code?: string }).code === code;
+  return hasState(error, noRight);
 }

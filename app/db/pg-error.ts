@@ -1,3 +1,8 @@
+/** Returns whether an error of Postgres has this SQLSTATE. */
+export function hasState(error: unknown, state: string): boolean {
+  return error instanceof Error && (error as { code?: string }).code === state;
+}
+
 /** Returns whether a row violated the named unique index (SQLSTATE 23505). */
 export function violatesUnique(error: unknown, index: string): boolean {
   if (!(error instanceof Error)) return false;

@@ -79,9 +79,8 @@ export async function startIsolation(options: IsolationOptions): Promise<Isolati
     }
   }
 
-  /** Finds what the database lacks. If that cannot be read, the check of the login says why. */
   async function lookForMissing(): Promise<void> {
-    const found = await findMissing(db).catch(() => missing);
+    const found = await findMissing(db);
     // While somebody migrates, each look finds fewer.
     const changed = found.length > 0 !== missing.length > 0;
     if (changed) log.warn(describeMissing(found));
@@ -90,10 +89,12 @@ export async function startIsolation(options: IsolationOptions): Promise<Isolati
 
   async function check(): Promise<void> {
     try {
-      if (!isKnown) await lookForMissing();
+      const unread: unknown = isKnown ? undefined : await lookForMissing().catch(asValue);
       if (missing.length > 0) return;
+      // If the migrations could not be read, this may say why.
       const problem = await findProblem();
       if (!isKnown && problem !== undefined) return refuse(problem);
+      if (unread !== undefined) throw unread;
       isKnown = true;
       // A login that Postgres refuses while the vault runs, as after a change of its password, is
       // like a database that is away.
@@ -135,6 +136,8 @@ export async function startIsolation(options: IsolationOptions): Promise<Isolati
     },
   };
 }
+
+const asValue = (error: unknown) => error;
 
 function describeMissing(missing: readonly string[]): string {
   if (missing.length === 0) return 'the database has every migration of this release now';

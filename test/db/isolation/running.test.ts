@@ -1,7 +1,11 @@
 import test, { type ExecutionContext } from 'ava';
+import { openDatabase, type Database } from '../../../app/db/database.ts';
+import { startIsolation } from '../../../app/db/isolation/isolation.ts';
 import { migrate } from '../../../app/db/migrate.ts';
 import { migrationNames } from '../../../app/db/migration-names.ts';
 import { until } from '../../../app/dev/processes/until.ts';
+import { AppError } from '../../../app/errors/app-error.ts';
+import { createLog } from '../../../app/telemetry/log.ts';
 import { createAccount, logIn } from '../../support/accounts/test-account.ts';
 import { assertError } from '../../support/http/error-body.ts';
 import { getJson, send } from '../../support/http/send.ts';
@@ -178,4 +182,34 @@ test('one migration may be missing, and one of a later release is no obstacle', 
   t.true(vault.logLines.some((line) => line.includes(`the database lacks ${newest}"`)));
   await roles.sql(`insert into migrations (name) values ('${newest}')`);
   await untilReady(vault.baseUrl);
+});
+
+test('migrations that could not be read at first are read before anything is served', async (t) => {
+  const { roles } = await startScene(t);
+  await roles.sql(`delete from migrations where name = '${migrationNames.at(-1) ?? ''}'`);
+  const db = await openDatabase({
+    url: roles.url(roles.app),
+    serviceUrl: roles.url(roles.service),
+    poolSize: 1,
+  });
+  t.teardown(() => db.close());
+  let isFirst = true;
+  const awayAtFirst: Database = {
+    ...db,
+    asUser: async (...args) => {
+      if (!isFirst) return db.asUser(...args);
+      isFirst = false;
+      throw new AppError('database_unavailable');
+    },
+  };
+  const isolation = await startIsolation({
+    db: awayAtFirst,
+    roles,
+    clock: () => new Date(),
+    log: createLog('silent'),
+  });
+  t.teardown(() => isolation.stop());
+  t.throws(() => isolation.assertKept(), { instanceOf: AppError });
+  await until(() => isolation.isBehind, { what: 'the missing migration', timeoutMs: 60_000 });
+  t.throws(() => isolation.assertKept(), { instanceOf: AppError });
 });
