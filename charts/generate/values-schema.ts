@@ -245,6 +245,7 @@ export const Values = z
         labels: Labels,
       })
       .partial(),
+    tests: z.strictObject({ publicUrl: Url }).partial(),
     prometheusRule: z.strictObject({ enabled: z.boolean(), labels: Labels }).partial(),
     grafanaDashboard: z
       .strictObject({ enabled: z.boolean(), labels: Labels, annotations: Labels })

@@ -140,6 +140,8 @@ test('a container of the images runs a file of theirs by Node', async (t) => {
   for (const { command, args } of containers) {
     t.is(command, undefined);
     t.is(args[0], 'node');
+    // That of `helm test` is mounted.
+    if (args[1] === '/etc/probatio/installation.mjs') continue;
     await t.notThrowsAsync(access(projectFile(String(args[1]))));
   }
 });

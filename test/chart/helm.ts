@@ -67,7 +67,9 @@ export async function lint(helm: string, values: string): Promise<string> {
 }
 
 /** Returns the templates of all pods of an object: none, or one. */
-export function podsOf({ kind, spec }: KubernetesObject): KubernetesObject[] {
+export function podsOf(object: KubernetesObject): KubernetesObject[] {
+  const { kind, spec } = object;
+  if (kind === 'Pod') return [object];
   if (kind === 'CronJob') return [spec.jobTemplate.spec.template];
   return kind === 'Deployment' || kind === 'Job' ? [spec.template] : [];
 }

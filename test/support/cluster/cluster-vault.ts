@@ -1,0 +1,164 @@
+import { execFile } from 'node:child_process';
+import { randomBytes } from 'node:crypto';
+import { once } from 'node:events';
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { connect, createServer, type AddressInfo } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { promisify } from 'node:util';
+import { databaseUrls, type DatabaseUrls } from '../../../app/dev/postgres/database.ts';
+import { projectFile } from '../../../app/dev/files/project.ts';
+import { createApiKey } from '../../../app/internal-api/api-key-format.ts';
+import { withoutLimits } from '../vault/without-limits.ts';
+import { addressOf, bucket, databaseName, startBackends, type Backends } from './backends.ts';
+import { apply, kubectlOf, variable, type Kubectl } from './kubectl.ts';
+import { secret } from './objects.ts';
+import { createToken, publicUrl, tokenDirectory, tokenLabel } from './token.ts';
+
+const run = promisify(execFile);
+export const release = 'vault';
+/** The name of the release's Deployment and of its Service. */
+export const fullname = 'vault-probatio';
+
+/** A namespace that enforces `restricted`, with all that a vault needs but the vault. */
+export interface ClusterVault extends AsyncDisposable {
+  readonly namespace: string;
+  readonly kubectl: Kubectl;
+  readonly mailDirectory: string;
+  readonly databases: DatabaseUrls;
+  /** The URL of the Service of the API, by a port of this machine. */
+  readonly baseUrl: string;
+  /**
+   * Installs the release, or upgrades it, and waits until it is ready, unless `wait` is false.
+   * `set` has further values, as `--set-json` takes them. Throws with what Helm prints.
+   */
+  install(set?: readonly string[], options?: { readonly wait?: boolean }): Promise<string>;
+  helm(...args: readonly string[]): Promise<string>;
+}
+
+/** Makes a namespace with its backends, its Secrets and a token. */
+export async function createClusterVault(): Promise<ClusterVault> {
+  await using resources = new AsyncDisposableStack();
+  const namespace = `vault-${randomBytes(4).toString('hex')}`;
+  const kubectl = kubectlOf(namespace);
+  const labels = { 'pod-security.kubernetes.io/enforce': 'restricted' };
+  await apply(namespace, [
+    { apiVersion: 'v1', kind: 'Namespace', metadata: { name: namespace, labels } },
+  ]);
+  resources.defer(
+    async () => void (await kubectl('delete', 'namespace', namespace, '--wait=false')),
+  );
+  const [backends] = await Promise.all([
+    startBackends(namespace, kubectl),
+    createToken(namespace, kubectl),
+  ]);
+  const databases = databaseUrls(backends.database, databaseName);
+  await apply(namespace, secretsOf(backends));
+
+  const directory = await mkdtemp(join(tmpdir(), 'probatio-cluster-'));
+  resources.defer(() => rm(directory, { recursive: true }));
+  const file = join(directory, 'values.json');
+  await writeFile(file, JSON.stringify(values));
+  const proxy = await startProxy();
+  resources.defer(() => proxy.close());
+
+  const helm = async (...args: readonly string[]) => {
+    const { stdout } = await run(variable('CLUSTER_HELM'), [`--namespace=${namespace}`, ...args], {
+      env: { ...process.env, HELM_CONFIG_HOME: directory, HELM_CACHE_HOME: directory },
+      maxBuffer: 2 ** 26,
+    });
+    return stdout;
+  };
+  const kept = resources.move();
+  return {
+    namespace,
+    kubectl,
+    mailDirectory: backends.mailDirectory,
+    databases,
+    baseUrl: proxy.url,
+    helm,
+    async install(set = [], { wait = true } = {}) {
+      const printed = await helm(
+        'upgrade',
+        '--install',
+        release,
+        projectFile('charts/probatio'),
+        `--values=${file}`,
+        '--timeout=5m',
+        ...(wait ? ['--wait'] : []),
+        ...set.map((value) => `--set-json=${value}`),
+      );
+      proxy.direct(await addressOf(kubectl, fullname));
+      return printed;
+    },
+    [Symbol.asyncDispose]: () => kept.disposeAsync(),
+  };
+}
+
+const image = (name: string) => ({
+  repository: `probatio-lab/${name}`,
+  tag: 'lab',
+  pullPolicy: 'Never',
+});
+
+/** The values of every release of the tests. */
+const values = {
+  image: image('app'),
+  http: { publicUrl },
+  database: { existingSecret: 'postgres', ownerExistingSecret: 'postgres-owner' },
+  redis: { existingSecret: 'redis' },
+  storage: {
+    s3: { endpoint: 'http://s3:7070', bucket, forcePathStyle: true, existingSecret: 's3' },
+  },
+  smtp: { existingSecret: 'smtp', from: 'The Vault <no-reply@vault.test>' },
+  internalApi: { existingSecret: 'internal-api-keys' },
+  maintenance: { existingSecret: 'maintenance-api-key' },
+  tests: { publicUrl: `http://${fullname}` },
+  signer: {
+    image: image('signer'),
+    pin: { existingSecret: 'pin' },
+    token: { label: tokenLabel },
+    library: { path: '/usr/lib/softhsm/libsofthsm2.so' },
+    extraVolumeMounts: [{ name: 'tokens', mountPath: tokenDirectory }],
+  },
+  extraVolumes: [{ name: 'tokens', persistentVolumeClaim: { claimName: 'tokens' } }],
+  extraEnv: Object.entries(withoutLimits).map(([name, value]) => ({ name, value })),
+};
+
+function secretsOf({ database, s3 }: Backends) {
+  const urls = databaseUrls({ ...database, host: 'postgres' }, databaseName);
+  const { key, kept } = createApiKey({ name: 'maintenance', admin: true });
+  return [
+    secret('postgres', { url: urls.app, 'service-url': urls.service }),
+    secret('postgres-owner', { 'owner-url': urls.owner }),
+    secret('redis', { url: 'redis://redis:6379' }),
+    secret('s3', { 'access-key-id': s3.accessKeyId, 'secret-access-key': s3.secretAccessKey }),
+    secret('smtp', { url: 'smtp://mail:2525' }),
+    secret('internal-api-keys', { 'keys.json': JSON.stringify([kept]) }),
+    secret('maintenance-api-key', { 'api-key': key }),
+  ];
+}
+
+/**
+ * Passes on connections to the Service of the API: clients of a vault speak plain HTTP with their
+ * own machine alone.
+ */
+async function startProxy() {
+  let host = '';
+  const server = createServer({ allowHalfOpen: true }, (client) => {
+    const upstream = connect({ host, port: 80, allowHalfOpen: true });
+    upstream.on('error', () => client.resetAndDestroy());
+    client.on('error', () => upstream.resetAndDestroy());
+    client.pipe(upstream).pipe(client);
+  });
+  server.listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  return {
+    url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
+    /** Passes on to this address from now on. */
+    direct(address: string): void {
+      host = address;
+    },
+    close: () => void server.close(),
+  };
+}
