@@ -212,6 +212,10 @@ const kinds = {
     409,
     'The successor must be a created key of the same purpose, held by the token of this signer.',
   ),
+  key_generation_differs: kind(
+    409,
+    'The generation is neither that of the next key of the purpose nor that of a key that exists.',
+  ),
   key_label_taken: kind(
     409,
     'Another signing key has the same purpose and generation; import the key under another label.',

@@ -1,4 +1,5 @@
 import type { SigningPurpose } from '../../signer/protocol/protocol.ts';
+import { SignerRefused } from '../../signer/protocol/signer-error.ts';
 import type { Tx } from '../db/database.ts';
 import { AppError } from '../errors/app-error.ts';
 import type { InternalCaller } from '../http/requests/caller.ts';
@@ -16,6 +17,12 @@ interface Activation {
    * is then activated at once, and only its published fingerprint vouches for it.
    */
   readonly predecessorLost: boolean;
+}
+
+interface Creation {
+  readonly purpose: SigningPurpose;
+  /** The generation that the key must have; by default the next one. */
+  readonly generation?: number | undefined;
 }
 
 interface KeyRotationOptions extends KeyChangeOptions {
@@ -69,19 +76,22 @@ export function createKeyRotation(options: KeyRotationOptions) {
   return {
     /**
      * Creates the next generation of a purpose's key in the token and registers it. Resolves with
-     * its key id. Throws SignerUnavailable, or audit_backlog_full unless the token lost the active
-     * audit key.
+     * its key id. With `generation`, creates exactly that one or resolves with the key that is
+     * there, so that a request whose response was lost may be repeated. Throws
+     * key_generation_differs for a generation that is neither, SignerUnavailable, or
+     * audit_backlog_full unless the token lost the active audit key.
      */
-    async create(request: Request, purpose: SigningPurpose): Promise<string> {
+    async create(request: Request, { purpose, generation }: Creation): Promise<string> {
       const { caller, requestId } = request;
       await assertWritable(request);
       // Registers existing keys first, so that they are not recorded as created by this caller.
       await registry.sync();
       // The token may have lost the newest key, whose generation must not be used again.
-      const generations = (await registry.list())
-        .filter((key) => key.purpose === purpose)
-        .map(({ generation }) => generation);
-      const { keyId } = await signer.createKey(purpose, { after: Math.max(0, ...generations) });
+      const keys = (await registry.list()).filter((key) => key.purpose === purpose);
+      const known = keys.find((key) => key.generation === generation);
+      if (known !== undefined) return known.keyId;
+      const after = Math.max(0, ...keys.map((key) => key.generation));
+      const { keyId } = await signer.createKey(purpose, { after, generation }).catch(toAppError);
       await registry.sync({ keyId, requestedBy: caller.internalKey, requestId });
       return keyId;
     },
@@ -144,6 +154,11 @@ export function createKeyRotation(options: KeyRotationOptions) {
       });
     },
   };
+}
+
+function toAppError(cause: unknown): never {
+  const isRefused = cause instanceof SignerRefused && cause.code === 'wrong_generation';
+  throw isRefused ? new AppError('key_generation_differs', { cause }) : cause;
 }
 
 /** Activates `key` in place of the active key, at one instant. */

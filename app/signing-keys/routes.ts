@@ -4,9 +4,18 @@ import { listBytes } from '../http/responses/page.ts';
 import { routeFor } from '../http/routing/route.ts';
 import type { KeyAdoption } from './adoption.ts';
 import type { KeyCompromise } from './compromise.ts';
+import type { ReadHeldKeys } from './held-keys.ts';
 import type { PublishedKeys } from './published-keys.ts';
 import type { KeyRotation } from './rotation.ts';
-import { ActivationQuery, CompromiseOfKey, Key, Keys, KeyToChange, KeyToCreate } from './schema.ts';
+import {
+  ActivationQuery,
+  CompromiseOfKey,
+  HeldKeys,
+  Key,
+  Keys,
+  KeyToChange,
+  KeyToCreate,
+} from './schema.ts';
 
 const tag = 'Operation';
 const cacheable = 'public, max-age=30';
@@ -17,6 +26,7 @@ interface KeyServices {
   readonly keyRotation: KeyRotation;
   readonly keyAdoption: KeyAdoption;
   readonly keyCompromise: KeyCompromise;
+  readonly heldKeys: ReadHeldKeys;
 }
 
 const route = routeFor<KeyServices>();
@@ -53,6 +63,22 @@ export const keyRoutes = [
     handler: async ({ publishedKeys }) => ({ keys: await publishedKeys.list() }),
   }),
   route({
+    method: 'get',
+    path: '/v1/internal/signer',
+    operation: 'getSigner',
+    tag,
+    summary: 'Returns the state of the token behind the process that is asked, and its keys',
+    access: 'internal',
+    status: 200,
+    response: HeldKeys,
+    maxAnswerBytes: listBytes,
+    noStore: true,
+    // Every process serves it, workers too, since each has a signer of its own.
+    isProbe: true,
+    errors: [],
+    handler: ({ heldKeys }) => heldKeys(),
+  }),
+  route({
     method: 'post',
     path: '/v1/internal/keys',
     operation: 'createSigningKey',
@@ -63,10 +89,10 @@ export const keyRoutes = [
     maxBodyBytes: smallBodyBytes,
     status: 201,
     response: Key,
-    errors: ['audit_backlog_full', 'signer_unavailable'],
+    errors: ['audit_backlog_full', 'key_generation_differs', 'signer_unavailable'],
     audit: { actions: ['key.created'] },
     handler: async ({ keyRotation, publishedKeys }, { request, body }) =>
-      load(publishedKeys, await keyRotation.create(request, body.purpose)),
+      load(publishedKeys, await keyRotation.create(request, body)),
   }),
   route({
     method: 'post',

@@ -1,11 +1,21 @@
 import { z } from 'zod';
-import { SigningPurpose } from '../../signer/protocol/protocol.ts';
+import { maxGeneration, SigningPurpose, TokenState } from '../../signer/protocol/protocol.ts';
 import { KeyState, Proof } from '../proof/schema.ts';
 import { Digest, Flag, KeyId, Moment, Timestamp } from '../http/bodies/wire.ts';
 
 const purpose = SigningPurpose.describe('What the key signs: audit entries or tokens.');
 
-export const KeyToCreate = z.strictObject({ purpose }).meta({ id: 'SigningKeyCreation' });
+const Generation = z.int().min(1).max(maxGeneration);
+
+export const KeyToCreate = z
+  .strictObject({
+    purpose,
+    generation: Generation.optional().describe(
+      'Makes exactly this generation, or returns the key that has it, so that the request may be ' +
+        'repeated; by default another key is made each time.',
+    ),
+  })
+  .meta({ id: 'SigningKeyCreation' });
 export const KeyToChange = z.strictObject({ keyId: KeyId.describe('Id of a signing key.') });
 
 export const ActivationQuery = z.strictObject({
@@ -77,3 +87,19 @@ export const Key = z
 export const Keys = z
   .strictObject({ keys: z.array(Key).describe('Signing keys, oldest generation first.') })
   .meta({ id: 'SigningKeys' });
+
+/** The token behind one process of the app. */
+export const HeldKeys = z
+  .strictObject({
+    token: z
+      .enum([...TokenState.options, 'unreachable'])
+      .describe('State of the PKCS#11 token; `unreachable` if the signer does not answer.'),
+    keyIds: z
+      .array(KeyId)
+      .nullable()
+      .describe(
+        'The ids of the signing keys that the token holds, of all purposes; null if they cannot ' +
+          'be read.',
+      ),
+  })
+  .meta({ id: 'HeldSigningKeys' });

@@ -8,6 +8,7 @@ import { createCacheProbe } from '../health/cache.ts';
 import { createHealth } from '../health/health.ts';
 import { createKeyAdoption } from '../signing-keys/adoption.ts';
 import { createKeyCompromise } from '../signing-keys/compromise.ts';
+import { createHeldKeys } from '../signing-keys/held-keys.ts';
 import { createKeyRotation } from '../signing-keys/rotation.ts';
 import { createMaintenance } from '../maintenance/maintenance.ts';
 import { createRunRecords } from '../maintenance/records/run-records.ts';
@@ -44,6 +45,7 @@ export function createOperation(config: Config, options: OperationOptions) {
     cache: createCacheProbe(redis, clock),
     documentExpiry,
     health: createHealth({ ...options, isDraining }),
+    heldKeys: createHeldKeys(options),
     keyAdoption: createKeyAdoption(options),
     keyCompromise: createKeyCompromise(options),
     keyRotation: createKeyRotation({ ...options, ...config.keys }),

@@ -17,7 +17,7 @@ import {
 import {
   keyCreationTimeoutMs,
   maxBatchEntries,
-  type SigningPurpose,
+  type KeyRequest,
   type TokenState,
 } from '../protocol/protocol.ts';
 import { tokenAway } from '../protocol/token-unavailable.ts';
@@ -84,9 +84,10 @@ export interface Hsm {
   refresh(): Promise<void>;
   /**
    * Creates the next generation of a signing key, with a number above `after`. Resolves with the id
-   * of the new key.
+   * of the new key. With `generation`, resolves with the id of that key, which is created if it is
+   * the next one, and with null if it is neither there nor the next one.
    */
-  createKey(purpose: SigningPurpose, after: number): Promise<string>;
+  createKey(request: KeyRequest): Promise<string | null>;
   /** Records in the token that an imported key may be used, and reads the keys again. */
   adoptKey(keyId: string): Promise<void>;
   /** Creates the next key `encryption`, and resolves with its generation. */
@@ -141,8 +142,8 @@ export function createHsm(options: HsmOptions): Hsm {
       await ask({ kind: 'refresh' }, z.null());
     },
 
-    createKey: (purpose, after) =>
-      ask({ kind: 'create_key', purpose, after }, z.string(), keyCreationTimeoutMs),
+    createKey: (request) =>
+      ask({ kind: 'create_key', ...request }, z.string().nullable(), keyCreationTimeoutMs),
 
     async adoptKey(keyId) {
       await ask({ kind: 'adopt_key', keyId }, z.null());

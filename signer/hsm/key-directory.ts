@@ -1,7 +1,7 @@
 import { createPublicKey, type KeyObject } from 'node:crypto';
 import type { Hsm } from './hsm.ts';
 import type { KeyInToken } from '../ipc/messages.ts';
-import type { PublicKey, SigningPurpose } from '../protocol/protocol.ts';
+import type { KeyRequest, PublicKey, SigningPurpose } from '../protocol/protocol.ts';
 import { SignerRefused, SignerUnavailable } from '../protocol/signer-error.ts';
 
 /**
@@ -30,8 +30,11 @@ export interface KeyDirectory {
   load(keyId: string, purpose: SigningPurpose): Promise<SigningKey>;
   /** Reads the keys of the token again and lists all generations of both purposes. */
   list(): Promise<HeldKeys>;
-  /** Creates the next generation of a signing key, with a number above `after`. */
-  create(purpose: SigningPurpose, after: number): Promise<PublicKey>;
+  /**
+   * Creates the next generation of a signing key, with a number above `after`. With `generation`,
+   * creates that one or finds it, and throws SignerRefused `wrong_generation` if it is neither.
+   */
+  create(request: KeyRequest): Promise<PublicKey>;
   /**
    * Makes an imported key usable, for this signer and all others of the token. Has no effect on a
    * key that is used already. Throws SignerRefused `not_permitted` if another key has the label of
@@ -70,8 +73,10 @@ export function createKeyDirectory({ hsm, clock }: KeyDirectoryOptions): KeyDire
       return { keys: hsm.keys.map(describe), unadopted: hsm.unadopted.map(describe) };
     },
 
-    async create(purpose, after) {
-      const key = find(await hsm.createKey(purpose, after));
+    async create(request) {
+      const keyId = await hsm.createKey(request);
+      if (keyId === null) throw wrongGeneration(request);
+      const key = find(keyId);
       if (key === undefined) throw missing();
       return describe(key);
     },
@@ -118,6 +123,13 @@ export function createKeyDirectory({ hsm, clock }: KeyDirectoryOptions): KeyDire
 
 function describe({ spki, ...key }: KeyInToken): PublicKey {
   return { ...key, algorithm: algorithms[key.purpose], publicKey: spki.toString('base64') };
+}
+
+function wrongGeneration({ purpose, generation }: KeyRequest): SignerRefused {
+  return new SignerRefused(
+    'wrong_generation',
+    `${purpose}-${generation} is neither the next key nor one that the token holds`,
+  );
 }
 
 function missing(): SignerUnavailable {

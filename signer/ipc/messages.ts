@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { KeyId, SigningPurpose, TokenState } from '../protocol/protocol.ts';
+import { KeyId, KeyRequest, SigningPurpose, TokenState } from '../protocol/protocol.ts';
 import { unavailableCodes } from '../protocol/signer-error.ts';
 
 // Messages between the signer and its HSM process, structured clones over Node's IPC channel.
@@ -19,8 +19,9 @@ export type Mac = z.output<typeof Mac>;
  * for an audit key, the text to sign by RS256 for a token key. `mac` computes the HMAC of a label
  * with the oldest key `mac`, or with a generation of the key `encryption`, by default the newest.
  * `refresh` reads the keys of the token again. `create_key` creates the next generation of a
- * signing key, with a number above `after`; `create_encryption_key` does so for the key
- * `encryption`. `adopt_key` makes an imported key usable. `ping` shows that the process is not
+ * signing key, with a number above `after`, and answers with its id; with `generation` it creates
+ * or finds that one, and answers null for another number. `create_encryption_key` creates the next
+ * key `encryption`. `adopt_key` makes an imported key usable. `ping` shows that the process is not
  * stuck in a call.
  */
 export const HsmRequest = z.discriminatedUnion('kind', [
@@ -32,7 +33,7 @@ export const HsmRequest = z.discriminatedUnion('kind', [
     generation: z.int().optional(),
   }),
   z.strictObject({ kind: z.literal('refresh') }),
-  z.strictObject({ kind: z.literal('create_key'), purpose: SigningPurpose, after: z.int() }),
+  KeyRequest.extend({ kind: z.literal('create_key') }),
   z.strictObject({ kind: z.literal('adopt_key'), keyId: KeyId }),
   z.strictObject({ kind: z.literal('create_encryption_key'), after: z.int() }),
   z.strictObject({ kind: z.literal('ping') }),

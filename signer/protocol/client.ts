@@ -51,6 +51,11 @@ export interface TotpSecret {
   readonly secret: Buffer;
 }
 
+interface CreationOptions {
+  readonly after?: number;
+  readonly generation?: number | undefined;
+}
+
 /** A client of the signer. Every method throws SignerUnavailable or SignerRefused. */
 export interface SignerClient {
   /**
@@ -91,9 +96,11 @@ export interface SignerClient {
   adoptKey(keyId: string): Promise<PublicKey>;
   /**
    * Creates the next generation of a signing key, with a number above `after`. If the token may
-   * have lost keys, pass the highest generation that ever existed. May take a minute.
+   * have lost keys, pass the highest generation that ever existed. With `generation`, creates
+   * exactly that one, or resolves with the key that is there, so that the call may be repeated.
+   * Throws SignerRefused `wrong_generation` for a number that is neither. May take a minute.
    */
-  createKey(purpose: SigningPurpose, options?: { after?: number }): Promise<PublicKey>;
+  createKey(purpose: SigningPurpose, options?: CreationOptions): Promise<PublicKey>;
   /**
    * Resolves whenever the signer responds, within ten seconds by default, whatever the state of its
    * token.
@@ -181,8 +188,9 @@ export function createSignerClient(options: SignerClientOptions): SignerClient {
       const request = { method: 'POST', path: '/v1/keys/adopt', body: { keyId } } as const;
       return (await call(request, KeyResponse)).key;
     },
-    async createKey(purpose, { after = 0 } = {}) {
-      const request = { method: 'POST', path: '/v1/keys', body: { purpose, after } } as const;
+    async createKey(purpose, { after = 0, generation } = {}) {
+      const body = { purpose, after, generation };
+      const request = { method: 'POST', path: '/v1/keys', body } as const;
       return (await call(request, KeyResponse, keyCreationTimeoutMs + marginMs)).key;
     },
     async health({ timeoutMs } = {}) {

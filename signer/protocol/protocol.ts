@@ -165,7 +165,11 @@ export const KeysResponse = z.strictObject({
 
 export const AdoptionRequest = z.strictObject({ keyId: KeyId });
 
-/** A request for a new key. `after`: a generation that existed, even if the token has lost it. */
+/**
+ * A request for a new key. `after`: a generation that existed, even if the token has lost it. With
+ * `generation`, exactly that key is made if it is the next one, or the response names the key that
+ * is there; the signer refuses any other number as `wrong_generation`.
+ */
 export const KeyRequest = z.strictObject({
   purpose: SigningPurpose,
   after: z
@@ -173,7 +177,10 @@ export const KeyRequest = z.strictObject({
     .min(0)
     .max(maxGeneration - 1)
     .default(0),
+  generation: Generation.optional(),
 });
+
+export type KeyRequest = z.output<typeof KeyRequest>;
 
 /** A request for a new encryption key, with a generation above `after` and all in the token. */
 export const EncryptionKeyRequest = KeyRequest.pick({ after: true });
@@ -181,8 +188,8 @@ export const EncryptionKeyRequest = KeyRequest.pick({ after: true });
 export const EncryptionKeyResponse = z.strictObject({ generation: Generation });
 
 /**
- * The key that was created or adopted. The generation of a created key is above both the highest of
- * its purpose and `after`.
+ * The key that was created, found or adopted. The generation of a created key is above both the
+ * highest of its purpose and `after`.
  */
 export const KeyResponse = z.strictObject({ key: PublicKey });
 

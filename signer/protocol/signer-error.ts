@@ -1,6 +1,7 @@
 export const refusedCodes = [
   'invalid_request',
   'not_permitted',
+  'wrong_generation',
   'not_found',
   'method_not_allowed',
   'payload_too_large',

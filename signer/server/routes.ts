@@ -88,8 +88,7 @@ export function createRoutes({
         sendJson(res, 200, await keys.list());
       },
       async POST(req, res) {
-        const { purpose, after } = await readBody(req, KeyRequest);
-        sendJson(res, 200, { key: await keys.create(purpose, after) });
+        sendJson(res, 200, { key: await keys.create(await readBody(req, KeyRequest)) });
       },
     },
     '/v1/keys/adopt': {

@@ -14,6 +14,7 @@ const retryAfterSeconds = 1;
 const refusalStatus: Record<RefusedCode, number> = {
   invalid_request: 400,
   not_permitted: 403,
+  wrong_generation: 409,
   not_found: 404,
   method_not_allowed: 405,
   payload_too_large: 413,

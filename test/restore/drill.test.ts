@@ -81,7 +81,7 @@ test('on an accepted older token the lost key is replaced, and later starts succ
   await accepted.append(3);
   const { keyRotation } = accepted.services;
   const request = serviceRequest({ internalKey: 'test' });
-  const keyId = await keyRotation.create(request, 'audit');
+  const keyId = await keyRotation.create(request, { purpose: 'audit' });
   await keyRotation.activate(request, keyId, { predecessorLost: true });
   await untilAllSealed(drill.sql);
   await accepted.stop();

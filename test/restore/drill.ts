@@ -56,7 +56,7 @@ export async function makeBackups(): Promise<Backups> {
   await later.seal(sealedBetween);
   const { keyRotation } = later.services;
   const request = serviceRequest({ internalKey: 'test' });
-  const exchangedKeyId = await keyRotation.create(request, 'audit');
+  const exchangedKeyId = await keyRotation.create(request, { purpose: 'audit' });
   await untilAllSealed(first.sql);
   await keyRotation.activate(request, exchangedKeyId, { predecessorLost: false });
   await untilAllSealed(first.sql);

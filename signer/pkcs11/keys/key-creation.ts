@@ -53,22 +53,45 @@ export function createNextKey(
   return createNext(token, { purpose, after, rsaBits }, loadSigningKey);
 }
 
+/**
+ * Creates a signing key of exactly this generation as `createNextKey` does, or finds the one that
+ * the token holds, so that a request may be repeated. Resolves with undefined if the generation is
+ * neither in the token nor the next one.
+ */
+export function createOrFindKey(
+  token: Workplace,
+  { generation, ...request }: NextKeyOptions & { readonly generation: number },
+): Promise<SigningKey | undefined> {
+  return createNext(token, request, loadSigningKey, (session) => {
+    const [key, ...others] = findKeysOf(session, request.purpose, generation);
+    if (key !== undefined && !key.imported && others.length === 0)
+      return { found: loadSigningKey(session, key) };
+    const next = Math.max(highestOf(session, request.purpose), request.after) + 1;
+    return generation === next ? undefined : { found: undefined };
+  });
+}
+
 /** Creates the next key `encryption` as `createNextKey` does. Resolves with its generation. */
 export function createNextEncryptionKey(token: Workplace, after: number): Promise<number> {
   const request = { purpose: 'encryption', after, rsaBits: 0 } as const;
   return createNext(token, request, (_session, { generation }) => generation);
 }
 
-async function createNext<P extends KeyPurpose, T>(
+/** @param settle Says before each attempt whether a key must still be made, or with what to end. */
+async function createNext<P extends KeyPurpose, T, F = never>(
   token: Workplace,
   { purpose, after, rsaBits }: NextKeyOptions<P>,
   keep: (session: ck.Session, key: StoredKey<P>) => T,
-): Promise<T> {
+  settle: (session: ck.Session) => { readonly found: F } | undefined = () => undefined,
+): Promise<T | F> {
   const isLive = watchContests(() => performance.now());
   for (let attempt = 1; attempt <= maxAttempts; attempt += 1) {
-    const made = await token.use((session) =>
-      makeKey(session, { purpose, highest: highestOf(session, purpose), after, rsaBits }),
+    const made = await token.use(
+      async (session) =>
+        settle(session) ??
+        makeKey(session, { purpose, highest: highestOf(session, purpose), after, rsaBits }),
     );
+    if ('found' in made) return made.found;
     const key = await keepUnlessShared(token, made, { isLive, keep });
     if (key !== undefined) return key;
     await pause(attempt);

@@ -1,6 +1,7 @@
+import type { KeyRequest } from '../../protocol/protocol.ts';
 import { SignerUnavailable, unavailableCodes } from '../../protocol/signer-error.ts';
 import { recordAdoption } from '../keys/adoptions.ts';
-import { createNextEncryptionKey, createNextKey } from '../keys/key-creation.ts';
+import { createNextEncryptionKey, createNextKey, createOrFindKey } from '../keys/key-creation.ts';
 import { findEncryptionKey, KeyringError, type Keyring, type SigningKey } from '../keys/keyring.ts';
 import type { Session } from '../library/pkcs11.ts';
 import { mapInLanes } from './lanes.ts';
@@ -32,6 +33,16 @@ export function createAnswers({ token, lanes, rsaBits }: AnswersOptions) {
     }
   };
 
+  /** Creates the next key, or the one of a generation unless it is there. */
+  async function createKey({
+    generation,
+    ...request
+  }: KeyRequest & { readonly rsaBits: number }): Promise<SigningKey | undefined> {
+    return generation === undefined
+      ? createNextKey(token, request)
+      : createOrFindKey(token, { ...request, generation });
+  }
+
   async function carryOut(request: HsmRequest): Promise<unknown> {
     switch (request.kind) {
       case 'sign':
@@ -47,12 +58,11 @@ export function createAnswers({ token, lanes, rsaBits }: AnswersOptions) {
         await token.refresh();
         break;
       case 'create_key': {
-        const { purpose, after } = request;
-        const made = lastKey.then(() => createNextKey(token, { purpose, after, rsaBits }));
+        const made = lastKey.then(() => createKey({ ...request, rsaBits }));
         lastKey = made.catch(() => {});
-        const { keyId } = await made;
+        const key = await made;
         await token.refresh();
-        return keyId;
+        return key?.keyId ?? null;
       }
       case 'adopt_key':
         await token.use((session) => recordAdoption(session, request.keyId));

@@ -221,6 +221,7 @@ export const expectations: Readonly<Record<string, Expectation>> = {
   'POST /v1/audit/proof/dlq/:id/abandon': { ...named('dead', {}, operators), usesUp: 'dead' },
 
   'GET /v1/internal/keys': refused,
+  'GET /v1/internal/signer': refused,
   'POST /v1/internal/keys': refused,
   'POST /v1/internal/keys/:keyId/activate': refused,
   'POST /v1/internal/keys/:keyId/adopt': refused,

@@ -1,4 +1,5 @@
-import test from 'ava';
+import test, { type ExecutionContext } from 'ava';
+import { SignerRefused } from '../../../signer/protocol/signer-error.ts';
 import { sampleText } from '../sample-entry.ts';
 import { countOf } from '../signer-metrics.ts';
 import {
@@ -32,6 +33,11 @@ async function withSigner(
   } finally {
     await signer.stop();
   }
+}
+
+async function assertWrongGeneration(t: ExecutionContext, call: Promise<unknown>): Promise<void> {
+  const error = await t.throwsAsync(call, { instanceOf: SignerRefused });
+  t.is(error?.code, 'wrong_generation');
 }
 
 async function seals({ client }: RunningSigner, keyId: string): Promise<boolean> {
@@ -85,6 +91,38 @@ test.serial('a generation is not used again, even if the token has lost its key'
     await withSigner(fixture, async ({ client }) => {
       t.is((await client.createKey('audit', { after: 7 })).generation, 8);
       t.is((await client.createKey('audit', { after: 2 })).generation, 9);
+    });
+  }),
+);
+
+test.serial('a generation is made once, however often it is asked for; others are refused', (t) =>
+  withFixture(async (fixture) => {
+    await withSigner(fixture, async ({ client }) => {
+      const SIGNER_SOCKET_PATH = `${fixture.directory}/other.sock`;
+      const second = await startSigner(fixture, { SIGNER_SOCKET_PATH });
+      t.teardown(() => second.stop());
+      for (const purpose of ['audit', 'token'] as const) {
+        const answers = await Promise.all(
+          [client, second.client, client].map((one) => one.createKey(purpose, { generation: 2 })),
+        );
+        t.is(new Set(answers.map(({ keyId }) => keyId)).size, 1);
+        t.deepEqual(await client.createKey(purpose, { generation: 2 }), answers[0]);
+        for (const request of [{ generation: 4 }, { generation: 3, after: 5 }]) {
+          await assertWrongGeneration(t, client.createKey(purpose, request));
+        }
+        t.is((await client.createKey(purpose, { generation: 6, after: 5 })).generation, 6);
+      }
+    });
+  }),
+);
+
+test.serial('a contested generation is neither answered nor made', (t) =>
+  withFixture(async (fixture) => {
+    await fixture.operate('make', 'audit', '2');
+    await fixture.operate('make', 'audit', '2');
+    await withSigner(fixture, async ({ client }) => {
+      await assertWrongGeneration(t, client.createKey('audit', { generation: 2 }));
+      t.is((await client.createKey('audit', { generation: 3 })).generation, 3);
     });
   }),
 );
