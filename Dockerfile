@@ -1,7 +1,9 @@
-# Builds the images of the app and the signer, which run as they are with --read-only --cap-drop ALL:
+# Builds the images of the app, the signer and the operator, which run as they are with --read-only
+# --cap-drop ALL:
 #
 #   docker build --target app --build-arg BASE=debian:bookworm-slim@sha256:… .
 #   docker build --target signer --build-arg BASE=debian:bookworm-slim@sha256:… .
+#   docker build --target operator --build-arg BASE=debian:bookworm-slim@sha256:… .
 #
 # BASE is a Debian 12 by digest. BuildKit must do it (DOCKER_BUILDKIT=1 before Docker 23). Behind a
 # registry or a proxy of your own, give npm its settings with --secret id=npmrc,src=FILE, and the
@@ -16,6 +18,7 @@ WORKDIR /opt/probatio
 COPY .npmrc package.json package-lock.json ./
 COPY app/package.json app/
 COPY client/package.json client/
+COPY k8s/package.json k8s/
 COPY signer/package.json signer/
 ENV npm_config_audit=false npm_config_fund=false npm_config_loglevel=error
 
@@ -47,7 +50,14 @@ RUN cd node_modules/pkcs11js && mkdir -p build/Release \
     -Iincludes -I/headers -o build/Release/pkcs11.node src/dl.cpp src/common.cpp src/main.cpp \
   && rm -r binding.gyp includes src
 
-# What both images have: Node, the group that shares the signer's socket, and the licence. As process 1,
+FROM tools AS operator-packages
+RUN --mount=type=cache,target=/root/.npm \
+  --mount=type=secret,id=npmrc,target=/root/.npmrc --mount=type=secret,id=authorities \
+  npm ci --omit=dev --ignore-scripts --workspace=k8s \
+  && rm -r node_modules/.bin node_modules/.package-lock.json node_modules/@probatio \
+  && find node_modules -type d -empty -delete
+
+# What all images have: Node, the group that shares the signer's socket, and the licence. As process 1,
 # Node would ignore a SIGTERM that comes before its first line of JavaScript; tini passes it on.
 FROM ${BASE} AS runtime
 RUN apt-get update \
@@ -81,6 +91,21 @@ LABEL org.opencontainers.image.title="Probatio signer" \
   org.opencontainers.image.version=${VERSION} org.opencontainers.image.revision=${REVISION}
 USER 10002:10000
 CMD ["node", "signer/main.ts"]
+
+# Of the signer it holds only what the operator imports.
+FROM runtime AS operator
+COPY --from=operator-packages --chown=0:0 /opt/probatio/node_modules node_modules
+COPY --chown=0:0 signer/package.json signer/
+COPY --chown=0:0 signer/log signer/log
+COPY --chown=0:0 signer/protocol signer/protocol
+COPY --chown=0:0 k8s k8s
+ARG VERSION
+ARG REVISION
+LABEL org.opencontainers.image.title="Probatio operator" \
+  org.opencontainers.image.description="The Kubernetes operator of a Probatio vault" \
+  org.opencontainers.image.version=${VERSION} org.opencontainers.image.revision=${REVISION}
+USER 10001:10000
+CMD ["node", "k8s/main.ts"]
 
 # It holds no PKCS#11 library, and of the signer only what the app imports.
 FROM runtime AS app

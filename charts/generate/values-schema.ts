@@ -250,6 +250,19 @@ export const Values = z
     grafanaDashboard: z
       .strictObject({ enabled: z.boolean(), labels: Labels, annotations: Labels })
       .partial(),
+    operator: z
+      .strictObject({
+        enabled: z.boolean(),
+        image: Image,
+        replicaCount: Count,
+        existingSecret: ObjectName,
+        apiKeyKey: Text,
+        logLevel: z.enum(['debug', 'info', 'warn', 'error', 'fatal']),
+        port: Port,
+        resources: Resources,
+      })
+      .partial(),
+    crds: z.strictObject({ enabled: z.boolean(), keep: z.boolean() }).partial(),
     extraObjects: z.array(z.union([Part, z.string()])),
   })
   .partial();

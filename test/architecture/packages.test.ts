@@ -44,7 +44,7 @@ function unlisted(path: string, text: string): readonly string[] {
 test('each workspace lists the packages that it imports, and no others', (t) => {
   t.deepEqual(
     manifests.map(({ folder }) => folder),
-    ['.', 'app', 'signer', 'client'],
+    ['.', 'app', 'signer', 'client', 'k8s'],
   );
   t.deepEqual(dependencyProblems(sources, manifests), []);
 });

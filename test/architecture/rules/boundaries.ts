@@ -12,6 +12,7 @@ const boundaries: readonly Boundary[] = [
   { top: 'app', mayImport: ['signer/protocol', 'signer/log', 'client/explorer'] },
   { top: 'signer', mayImport: [] },
   { top: 'client', mayImport: [] },
+  { top: 'k8s', mayImport: ['signer/protocol', 'signer/log'] },
 ];
 
 const tops = [...boundaries.map(({ top }) => top), 'test'];
