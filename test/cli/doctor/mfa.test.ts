@@ -15,12 +15,15 @@ test.after.always(async () => {
   for (const end of ends) await end();
 });
 
-/** Starts an identity provider whose service account may do nothing, until the end of the test. */
-async function startPowerless(t: ExecutionContext): Promise<string> {
-  const server = createServer((request, response) => {
-    const isToken = request.url?.endsWith('/token') === true;
-    response.writeHead(isToken ? 200 : 403, { 'content-type': 'application/json' });
-    response.end(isToken ? '{"access_token":"t","error":"invalid_grant"}' : '{}');
+/**
+ * Starts an identity provider, until the end of the test, whose service account may do nothing or
+ * only see.
+ */
+async function startPowerless(t: ExecutionContext, maySee = false): Promise<string> {
+  const server = createServer(({ method, url = '' }, response) => {
+    const isAllowed = url.endsWith('/token') || (maySee && method === 'GET');
+    response.writeHead(isAllowed ? 200 : 403, { 'content-type': 'application/json' });
+    response.end(isAllowed ? '{"access_token":"t","error":"invalid_grant"}' : '{}');
   });
   server.listen(0, '127.0.0.1');
   await once(server, 'listening');
@@ -65,13 +68,23 @@ test('an identity provider that is away is named', async (t) => {
   t.regex(text, /nothing listens at the address in MFA_KEYCLOAK_URL/);
 });
 
-test('a service account without its rights is named', async (t) => {
+test('a service account without its rights is told which to get', async (t) => {
   const url = await startPowerless(t);
-  const text = await examineWrong(t, { MFA_KEYCLOAK_URL: url }, [
-    'fail mfa.rights',
-    'fail mfa.group',
-  ]);
-  t.regex(text, /responds 403 to the service account: give it the role manage-users/);
+  const all = { MFA_KEYCLOAK_URL: url, MFA_KEYCLOAK_GROUP: '' };
+  const text = await examineWrong(t, all, ['fail mfa.rights']);
+  t.regex(text, /responds 403 to the service account.* see users: give it the role manage-users,/);
+  const ofGroup = { MFA_KEYCLOAK_URL: url };
+  const narrow = await examineWrong(t, ofGroup, ['fail mfa.rights', 'fail mfa.group']);
+  t.regex(narrow, /see users: give it the role query-users/);
+  t.notRegex(narrow, /manage-users/, 'that role would undo the limit to the group');
+});
+
+test('a service account that may see users, and manage none, is named', async (t) => {
+  const url = await startPowerless(t, true);
+  const ofGroup = await examineWrong(t, { MFA_KEYCLOAK_URL: url }, ['fail mfa.rights']);
+  t.regex(ofGroup, /manage users: give it the permissions over the group of MFA_KEYCLOAK_GROUP/);
+  const all = { MFA_KEYCLOAK_URL: url, MFA_KEYCLOAK_GROUP: '' };
+  t.regex(await examineWrong(t, all, ['fail mfa.rights']), /give it the role manage-users/);
 });
 
 test('a group that is not there is named', async (t) => {

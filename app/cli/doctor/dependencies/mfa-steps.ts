@@ -38,16 +38,26 @@ export function mfaSteps({ url, realm, group, admin, passwords }: KeycloakConfig
     return { status: response.status, body: await readJson(response) };
   }
 
-  /** Asks what the service account may see below the realm. */
-  async function askAdmin(path: string): Promise<number> {
+  /** Asks what the service account may see or, with a body, do below the realm. */
+  async function askAdmin(path: string, body?: object): Promise<number> {
     const { status } = await fetch(`${url}/admin/realms/${name}${path}`, {
-      headers: { Authorization: `Bearer ${token}` },
+      method: body === undefined ? 'GET' : 'POST',
+      headers: { Authorization: `Bearer ${token}`, 'Content-Type': 'application/json' },
+      ...(body === undefined ? {} : { body: JSON.stringify(body) }),
       redirect: 'error',
       signal: AbortSignal.timeout(requestMs),
     });
     return status;
   }
 
+  /** Rights to give, so that the service account may see users, and manage them. */
+  const missing =
+    group === undefined
+      ? { query: 'the role manage-users', manage: 'the role manage-users' }
+      : {
+          query: 'the role query-users, and put it into the scope of the client',
+          manage: 'the permissions over the group of MFA_KEYCLOAK_GROUP',
+        };
   let token = '';
   return [
     {
@@ -67,12 +77,13 @@ export function mfaSteps({ url, realm, group, admin, passwords }: KeycloakConfig
       async run() {
         // No user has this name.
         const query = new URLSearchParams({ username: randomUUID(), exact: 'true' }).toString();
-        const status = await askAdmin(`/users?${query}`);
-        if (status === 200) return ok('the service account of the client may see users');
-        return fail(
-          `the identity provider responds ${status} to the service account: give it the role ` +
-            'manage-users, as docs/mfa.md says',
-        );
+        const seen = await askAdmin(`/users?${query}`);
+        if (seen !== 200) return refusedRights(seen, 'see users', missing.query);
+        // Keycloak looks at the rights first, and then refuses a user without a name.
+        const groups = group === undefined ? {} : { groups: [group] };
+        const made = await askAdmin('/users', groups);
+        if (made === 400) return ok('the service account of the client may manage users');
+        return refusedRights(made, 'manage users', missing.manage);
       },
     },
     ...(group === undefined
@@ -115,6 +126,13 @@ export function mfaSteps({ url, realm, group, admin, passwords }: KeycloakConfig
           },
         ]),
   ];
+}
+
+function refusedRights(status: number, what: string, missing: string): Verdict {
+  return fail(
+    `the identity provider responds ${status} to the service account, which shall ${what}: give ` +
+      `it ${missing}, as docs/mfa.md says`,
+  );
 }
 
 function refusedClient(status: number, variables: string): Verdict {
