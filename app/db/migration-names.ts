@@ -10,7 +10,7 @@ export const migrationNames: readonly string[] = readdirSync(
   .toSorted()
   .map(nameOf);
 
-/** Returns the name of the class in a file: `0001-first-tables.ts` has Migration0001FirstTables. */
+/** Returns the name of the class in a file: `0002-wider-keys.ts` has Migration0002WiderKeys. */
 function nameOf(file: string): string {
   const words = file.replace(/\.ts$/, '').split('-');
   return `Migration${words.map((word) => word.charAt(0).toUpperCase() + word.slice(1)).join('')}`;

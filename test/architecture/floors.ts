@@ -156,6 +156,7 @@ export const floors: readonly Floor[] = [
       'app/db',
       'app/db/pool',
       'app/db/migrations',
+      'app/db/baseline',
       'app/db/migrating',
       'app/db/canary',
       'app/db/tables/maintenance',

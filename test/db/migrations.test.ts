@@ -21,6 +21,29 @@ test('the migrations create exactly the tables that the entities describe', asyn
   t.is(await orm.schema.getUpdateSchemaSQL({ wrap: false }), '');
 });
 
+test('the migrations force row-level security on every table', async (t) => {
+  const { owner, admin } = await emptyDatabase(t);
+  await migrate(owner);
+  const client = await connectAs(admin);
+  t.teardown(() => client.end());
+  const { rows } = await client.query(
+    `select relname from pg_class
+     where relnamespace = 'public'::regnamespace and relkind in ('r', 'p')
+       and relname <> 'migrations' and not (relrowsecurity and relforcerowsecurity)`,
+  );
+  t.deepEqual(rows, []);
+});
+
+test('the owner fails rather than overlook rows hidden by row-level security', async (t) => {
+  const { owner } = await emptyDatabase(t);
+  await migrate(owner);
+  const orm = await connectOwner(owner);
+  t.teardown(() => orm.close());
+  await t.throwsAsync(orm.em.getConnection().execute('select count(*) from documents'), {
+    message: /row-level security/,
+  });
+});
+
 test('migrating again changes nothing', async (t) => {
   const { owner } = await emptyDatabase(t);
   t.true((await migrate(owner)).length > 0);
@@ -47,7 +70,6 @@ test('a migration that fails keeps those before it, and leaves nothing of its ow
      where relnamespace = 'public'::regnamespace and relkind = 'r'
        and relname not in ('migrations', 'upload_parts')`,
   );
-  // That table is made by the first migration.
   t.deepEqual([done, tables], [[], []]);
   await client.query('drop table upload_parts');
   t.true((await migrate(owner)).length > 0);

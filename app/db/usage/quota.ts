@@ -2,7 +2,7 @@ import { AppError } from '../../errors/app-error.ts';
 
 /**
  * The counters of each user, in the order of the columns of `usage` and of the arrays that its
- * triggers add (migration 0018).
+ * triggers add (app/db/baseline/usage.ts).
  */
 export const counters = [
   'openUploads',
