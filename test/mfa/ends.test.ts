@@ -38,6 +38,36 @@ test('closing an account removes its user once the provider is there', async (t)
   t.deepEqual(await sql('select 1 from mfa_pending'), []);
 });
 
+test('an account closed while its code is being verified leaves no user', async (t) => {
+  const faulty = await startFaultyVault();
+  t.teardown(() => faulty.stop());
+  const { vault, provider, sql } = faulty;
+  const user = await createMfaUser(vault);
+  const secret = await user.begin();
+  const subject = await direct().findSubject(user.userId, soon());
+  const written = Promise.withResolvers<void>();
+  provider.breakAs((request) => (request.method === 'PUT' ? written.promise : undefined));
+  const verified = user.verify(codeOf(secret));
+  await provider.faultMet();
+  const closed = await send('DELETE', `${vault.baseUrl}/v1/auth/account`, {
+    token: user.token,
+    headers: await proofHeader(vault, user),
+  });
+  t.is(closed.status, 204);
+  written.resolve();
+  t.is((await verified).status, 200, 'the write had begun before');
+  await until(
+    async () => {
+      await sql("update outbox set available_at = now() where kind = 'mfa.forget'");
+      return (await sql('select 1 from mfa_users')).length === 0;
+    },
+    { what: 'the user to be removed', timeoutMs: 60_000, intervalMs: 200 },
+  );
+  t.is(await direct().findName(subject ?? '', soon()), undefined);
+  t.deepEqual(await sql('select 1 from mfa_pending'), []);
+  assertError(t, await user.init(), { status: 401, code: 'invalid_token' });
+});
+
 test('a user whose creation was not recorded is removed with the account', async (t) => {
   const faulty = await startFaultyVault();
   t.teardown(() => faulty.stop());

@@ -213,34 +213,6 @@ test('the routes answer under every prefix', async (t) => {
   }
 });
 
-test('disable and regenerate need a reauthentication token of the caller', async (t) => {
-  const user = await createMfaUser(vault);
-  const other = await createMfaUser(vault);
-  await user.enable();
-  const { token } = user;
-  const reauth = await vault.tokens.reauth({ userId: user.userId });
-  const foreign = await vault.tokens.reauth({ userId: other.userId });
-  for (const path of ['disable', 'recovery/regenerate']) {
-    const ask = (proof: string | undefined, bearer = token) =>
-      send('POST', `${vault.baseUrl}/v1/user/mfa/${path}`, {
-        token: bearer,
-        headers: proof === undefined ? {} : { 'X-Reauth-Token': proof },
-      });
-    const invalid = { status: 401, code: 'reauth_invalid' };
-    assertError(t, await ask(undefined), { status: 401, code: 'reauth_required' });
-    assertError(t, await ask(token), invalid, 'an access token as reauthentication token');
-    assertError(t, await ask(foreign), invalid, "another user's");
-    assertError(t, await ask(`${reauth.slice(0, -4)}AAAA`), invalid, 'another signature');
-    assertError(t, await ask(reauth, reauth), { status: 401, code: 'invalid_token' });
-  }
-  for (const path of ['status', 'totp/init']) {
-    const method = path === 'status' ? 'GET' : 'POST';
-    const answer = await send(method, `${vault.baseUrl}/v1/user/mfa/${path}`, { token: reauth });
-    assertError(t, answer, { status: 401, code: 'invalid_token' }, path);
-  }
-  await assertEnabled(t, user);
-});
-
 test('a caller without the scope manages nothing', async (t) => {
   const subject = { userId: randomUUID(), tenantId: 'default', plan: 'standard', roles: ['user'] };
   const token = await vault.tokens.access({

@@ -12,9 +12,10 @@ import { buffer } from 'node:stream/consumers';
  * A fault of the way to the identity provider. `hang`: no response, and nothing reaches the
  * provider. `silent`: the provider carries the request out and its response is kept back. `cut`:
  * the connection breaks in place of the response. A number is a status that is answered at once,
- * `slow` a delay of 10 seconds before the request reaches the provider.
+ * `slow` a delay of 10 seconds before the request reaches the provider, and a promise a delay until
+ * it resolves.
  */
-export type Fault = 'hang' | 'silent' | 'cut' | 'slow' | 500 | 401;
+export type Fault = 'hang' | 'silent' | 'cut' | 'slow' | 500 | 401 | Promise<void>;
 
 const slowMs = 10_000;
 
@@ -25,6 +26,8 @@ export interface FaultyProvider {
   breakAs(find: (request: IncomingMessage) => Fault | undefined): void;
   /** Resolves once a request has met a fault and, if it is to, has reached the provider. */
   faultMet(): Promise<void>;
+  /** Resolves once no request is on its way to the provider or is carried out there. */
+  settled(): Promise<void>;
   /** Refuses connections, until `open`. */
   close(): Promise<void>;
   open(): Promise<void>;
@@ -36,6 +39,7 @@ export async function startFaultyProvider(target: string): Promise<FaultyProvide
   let find: (request: IncomingMessage) => Fault | undefined = () => undefined;
   let met = Promise.withResolvers<void>();
   const timers = new Set<NodeJS.Timeout>();
+  const underWay = new Set<Promise<void>>();
 
   async function answer(request: IncomingMessage, response: ServerResponse): Promise<void> {
     const fault = find(request);
@@ -49,6 +53,10 @@ export async function startFaultyProvider(target: string): Promise<FaultyProvide
       met.resolve();
       await new Promise<void>((resolve) => timers.add(setTimeout(resolve, slowMs)));
     }
+    if (fault instanceof Promise) {
+      met.resolve();
+      await fault;
+    }
     const [status, headers, text] = await pass(target, request, body);
     if (fault === 'cut') response.destroy();
     if (fault === 'cut' || fault === 'silent') return met.resolve();
@@ -56,7 +64,9 @@ export async function startFaultyProvider(target: string): Promise<FaultyProvide
   }
 
   const server = createServer((request, response) => {
-    answer(request, response).catch(() => response.destroy());
+    const answered = answer(request, response).catch(() => void response.destroy());
+    underWay.add(answered);
+    void answered.finally(() => underWay.delete(answered));
   });
   const listen = async (port: number) => {
     server.listen(port, '127.0.0.1');
@@ -78,6 +88,9 @@ export async function startFaultyProvider(target: string): Promise<FaultyProvide
       met = Promise.withResolvers<void>();
     },
     faultMet: () => met.promise,
+    async settled() {
+      while (underWay.size > 0) await Promise.all(underWay);
+    },
     close,
     async open() {
       await listen(port);
