@@ -2,11 +2,15 @@ import { randomUUID } from 'node:crypto';
 import type { DatabaseRoles } from '../columns/roles.ts';
 import type { Database, Tx } from '../database.ts';
 import { expectTables, tablesOf } from './expected-tables.ts';
+import { findLaterTables } from './later-release.ts';
 import { readLoginFacts, type LoginFacts } from './login-facts.ts';
 import { appLogin, findLoginProblem, serviceLogin, type LoginSettings } from './login-problem.ts';
 import { refusalOf } from './refusal.ts';
 import { readTableFacts } from './table-facts.ts';
 import { findTableProblem } from './table-problem.ts';
+
+/** The table that lists the migrations that have run, which is no entity. */
+const migrationList = 'migrations';
 
 /** A fault that breaks the isolation of users. */
 export interface Problem {
@@ -42,8 +46,16 @@ async function findProblemOf(
 ): Promise<Problem | LoginFacts> {
   const { role, roles, tables, urlVariable } = login;
   try {
-    const facts = await run((tx) => readLoginFacts(tx, roles, role));
-    const text = findLoginProblem(login, facts, roles, tablesOf(tables, roles[role]));
+    const known = new Set(tables.map(({ name }) => name));
+    const { facts, later } = await run(async (tx) => {
+      const read = await readLoginFacts(tx, roles, role);
+      const unknown = read.usable.filter((name) => !known.has(name) && name !== migrationList);
+      return { facts: read, later: await findLaterTables(tx, unknown) };
+    });
+    const text = findLoginProblem(login, facts, roles, {
+      needed: tablesOf(tables, roles[role]),
+      allowed: [migrationList, ...later],
+    });
     return text === undefined ? facts : { text };
   } catch (error) {
     const refusal = refusalOf(error);

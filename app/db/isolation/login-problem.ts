@@ -25,6 +25,14 @@ export const serviceLogin: LoginSettings = {
   roleVariable: 'DATABASE_SERVICE_ROLE',
 };
 
+/** The names of tables and views on which a login has rights. */
+interface LoginTables {
+  /** Those of which the policies admit the role to rows, and which it needs. */
+  readonly needed: readonly string[];
+  /** Others on which it may have rights. */
+  readonly allowed: readonly string[];
+}
+
 interface Finding {
   readonly isFound: boolean;
   /** The problem and its remedy. */
@@ -33,13 +41,13 @@ interface Finding {
 
 /**
  * Returns what makes a login unfit for its role, with the remedy, in one line; undefined if it is
- * fit. `tables` are those of which the policies admit the role to rows.
+ * fit.
  */
 export function findLoginProblem(
   settings: LoginSettings,
   facts: LoginFacts,
   roles: DatabaseRoles,
-  tables: readonly string[],
+  tables: LoginTables,
 ): string | undefined {
   const findings = [
     ...identityFindings(settings, facts, roles),
@@ -118,10 +126,10 @@ function rightFindings(
   { roleVariable }: LoginSettings,
   { rights: [right], unbound: [unbound], usable }: LoginFacts,
   role: string,
-  tables: readonly string[],
+  { needed, allowed }: LoginTables,
 ): readonly Finding[] {
-  const foreign = usable.find((table) => table !== 'migrations' && !tables.includes(table));
-  const missing = tables.find((table) => !usable.includes(table));
+  const foreign = usable.find((table) => !needed.includes(table) && !allowed.includes(table));
+  const missing = needed.find((table) => !usable.includes(table));
   return [
     { isFound: right !== undefined, text: `may use ${right?.name}: ${right?.remedy}` },
     {

@@ -39,6 +39,14 @@ const refused: Readonly<
         (/\badd\b.*\bnot\s+null\b/.test(withoutParentheses(part)) &&
           !/\bdefault\b|\bgenerated\b/.test(part)),
     ),
+  'opens a table to more rows, which the release before refuses': (statement, created) => {
+    const [, table = '', kind] = policyForm.exec(statement) ?? [];
+    return table !== '' && !created.has(table) && kind !== 'restrictive';
+  },
+  'changes a policy, which the release before refuses': (statement) =>
+    /^alter\s+policy\b(?!.*\brename\b)/.test(statement),
+  'makes a function with the rights of the owner, which the release before refuses': (statement) =>
+    /^(?:create|alter)\b.*\bfunction\b.*\bsecurity\s+definer\b/.test(statement),
   'builds an index under a lock: build it concurrently': (statement, created) => {
     const [, isConcurrent, isOnly, table = ''] = indexForm.exec(statement) ?? [];
     if (table === '' || created.has(table)) return false;
@@ -50,6 +58,8 @@ const indexForm = new RegExp(
   String.raw`^create\s+(?:unique\s+)?index\s+(concurrently\s+)?(?:if\s+not\s+exists\s+)?` +
     String.raw`(?:\w+\s+)?on\s+(only\s+)?(\w+)`,
 );
+
+const policyForm = /^create\s+policy\s+\w+\s+on\s+(\w+)(?:\s+as\s+(\w+))?/;
 
 /** Statements that may run again after a kill. */
 const repeatable: readonly RegExp[] = [
