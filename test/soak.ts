@@ -1,5 +1,5 @@
 /**
- * Runs `npm run soak -- NAME`: one fault test with more rounds, on the services that `npm test`
+ * Runs `npm run soak -- NAME`: one test of faults with more rounds, on the services that `npm test`
  * starts.
  */
 import { spawn } from 'node:child_process';
@@ -7,54 +7,65 @@ import { once } from 'node:events';
 import { projectFile } from '../app/dev/files/project.ts';
 
 interface Soak {
-  /** Path in test/faults. */
+  /** Path in test/. */
   readonly file: string;
   readonly environment: Record<string, string>;
 }
 
 const soaks: Record<string, Soak> = {
-  audit: { file: 'audit/audit.labtest.ts', environment: { ROUNDS: '200' } },
-  paused: { file: 'audit/paused.labtest.ts', environment: { ROUNDS: '12' } },
-  token: { file: 'signer/token.labtest.ts', environment: { ROUNDS: '10' } },
-  signer: { file: 'signer/signer.labtest.ts', environment: { ROUNDS: '20', OUTAGE_SECONDS: '10' } },
+  audit: { file: 'faults/audit/audit.labtest.ts', environment: { ROUNDS: '200' } },
+  paused: { file: 'faults/audit/paused.labtest.ts', environment: { ROUNDS: '12' } },
+  token: { file: 'faults/signer/token.labtest.ts', environment: { ROUNDS: '10' } },
+  signer: {
+    file: 'faults/signer/signer.labtest.ts',
+    environment: { ROUNDS: '20', OUTAGE_SECONDS: '10' },
+  },
   'upload-client': {
-    file: 'uploads/upload-client.labtest.ts',
+    file: 'faults/uploads/upload-client.labtest.ts',
     environment: { ROUNDS: '50', FAULTS_S3: 'true' },
   },
   uploads: {
-    file: 'uploads/uploads.labtest.ts',
+    file: 'faults/uploads/uploads.labtest.ts',
     environment: { ROUNDS: '200', FAULTS_S3: 'true' },
   },
   completion: {
-    file: 'uploads/completion.labtest.ts',
+    file: 'faults/uploads/completion.labtest.ts',
     environment: { ROUNDS: '12', MEBIBYTES: '1024' },
   },
-  app: { file: 'app/app.labtest.ts', environment: { ROUNDS: '30' } },
+  app: { file: 'faults/app/app.labtest.ts', environment: { ROUNDS: '30' } },
   /** Runs 20 000 commits. */
-  'sync-cursor': { file: 'sync/sync-cursor.labtest.ts', environment: { ROUNDS: '20' } },
+  'sync-cursor': { file: 'faults/sync/sync-cursor.labtest.ts', environment: { ROUNDS: '20' } },
   /** Runs 10 000 operations. */
-  sync: { file: 'sync/sync.labtest.ts', environment: { ROUNDS: '20' } },
-  abuse: { file: 'abuse/abuse.labtest.ts', environment: { ROUNDS: '10', DOCUMENTS: '10000' } },
+  sync: { file: 'faults/sync/sync.labtest.ts', environment: { ROUNDS: '20' } },
+  abuse: {
+    file: 'faults/abuse/abuse.labtest.ts',
+    environment: { ROUNDS: '10', DOCUMENTS: '10000' },
+  },
   /** Imposes each condition for 20 seconds. */
   faults: {
-    file: 'conditions/conditions.labtest.ts',
+    file: 'faults/conditions/conditions.labtest.ts',
     environment: { ROUNDS: '1', HOLD_SECONDS: '20', CONDITION: '' },
   },
   /** Makes 10 000 mixtures. */
-  rollbacks: { file: 'rollbacks/rollbacks.labtest.ts', environment: { ROUNDS: '10' } },
+  rollbacks: { file: 'faults/rollbacks/rollbacks.labtest.ts', environment: { ROUNDS: '10' } },
   /** Makes 10 000 changes. */
-  disclosure: { file: 'disclosure/disclosure.labtest.ts', environment: { ROUNDS: '10' } },
+  disclosure: { file: 'faults/disclosure/disclosure.labtest.ts', environment: { ROUNDS: '10' } },
   /** Runs 5000 jobs. */
-  jobs: { file: 'jobs/jobs.labtest.ts', environment: { ROUNDS: '60', JOBS: '5000' } },
+  jobs: { file: 'faults/jobs/jobs.labtest.ts', environment: { ROUNDS: '60', JOBS: '5000' } },
   /** Makes 5000 downloads. */
-  custody: { file: 'custody/custody.labtest.ts', environment: { ROUNDS: '50', DOWNLOADS: '100' } },
-  purge: { file: 'purge/purge.labtest.ts', environment: { ROUNDS: '30' } },
+  custody: {
+    file: 'faults/custody/custody.labtest.ts',
+    environment: { ROUNDS: '50', DOWNLOADS: '100' },
+  },
+  /** Kills `migrate` at every message. */
+  migrate: { file: 'db/migrating/kills.test.ts', environment: { ROUNDS: '1000' } },
+  purge: { file: 'faults/purge/purge.labtest.ts', environment: { ROUNDS: '30' } },
   reencryption: {
-    file: 'reencryption/reencryption.labtest.ts',
+    file: 'faults/reencryption/reencryption.labtest.ts',
     environment: { ROUNDS: '2', ACCOUNTS: '100000' },
   },
   memory: {
-    file: 'memory/memory.labtest.ts',
+    file: 'faults/memory/memory.labtest.ts',
     environment: { SMALL_MEBIBYTES: '256', LARGE_MEBIBYTES: '5120' },
   },
 };
@@ -69,7 +80,7 @@ if (soak === undefined) {
 }
 
 async function run({ file, environment }: Soak): Promise<number> {
-  const args = ['test/run.ts', '--timeout=1h', `test/faults/${file}`];
+  const args = ['test/run.ts', '--timeout=1h', `test/${file}`];
   const child = spawn(process.execPath, args, {
     cwd: projectFile('.'),
     env: { SEED: String(Date.now() % 2 ** 31), ...environment, ...process.env },

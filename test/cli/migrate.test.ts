@@ -10,7 +10,7 @@ import {
 import { runCli } from '../support/processes/run-cli.ts';
 import { testStack } from '../support/vault/stack.ts';
 
-test('a login as the owner that Postgres refuses is one line, and the exit code 78', async (t) => {
+test('a login as the owner that Postgres refuses is one line, and the exit code 1', async (t) => {
   const { postgres } = testStack();
   const name = `test_${randomUUID().replaceAll('-', '')}`;
   await createDatabase(postgres, name);
@@ -23,8 +23,8 @@ test('a login as the owner that Postgres refuses is one line, and the exit code 
     [change({ pathname: '/absent' }), /names a database that does not exist: correct its name, or/],
   ] as const) {
     const { code, stdout, stderr } = await runCli(['migrate'], { DATABASE_OWNER_URL: url });
-    t.deepEqual([code, stdout], [78, ''], stderr);
-    t.regex(stderr, /^The configuration is not usable:\n {2}DATABASE_OWNER_URL [^\n]*\n$/);
+    t.deepEqual([code, stdout], [1, ''], stderr);
+    t.regex(stderr, /^DATABASE_OWNER_URL [^\n]*\n$/);
     t.regex(stderr, remedy);
     t.notRegex(stderr, /jam|nobody_at_all|absent/);
   }
@@ -77,11 +77,49 @@ test('a database that is away is one line, and the exit code 1', async (t) => {
   }
 });
 
-test('a login that may not create tables is one line, and the exit code 78', async (t) => {
+test('a full or read-only database is one line, exit code 1, and nothing half done', async (t) => {
+  const { postgres } = testStack();
+  const name = `test_${randomUUID().replaceAll('-', '')}`;
+  await createDatabase(postgres, name);
+  t.teardown(() => dropDatabase(postgres, name));
+  const env = { DATABASE_OWNER_URL: databaseUrls(postgres, name).owner };
+  const sql = (text: string) => asAdmin(postgres, (client) => client.query(text), name);
+
+  // The disk is full in the middle of the first migration.
+  await sql(
+    `create schema lab;
+     create function lab.no_room() returns event_trigger language plpgsql as $$
+       begin raise exception 'could not extend file' using errcode = '53100'; end $$;
+     create event trigger full_disk on ddl_command_start when tag in ('CREATE POLICY')
+       execute function lab.no_room()`,
+  );
+  const full = await runCli(['migrate'], env);
+  t.deepEqual([full.code, full.stdout], [1, '']);
+  t.regex(
+    full.stderr,
+    /^Migration0001Baseline failed[^\n]*: the database has no room left: [^\n]*\n$/,
+  );
+  const { rows } = await sql(
+    `select relname from pg_class
+     where relnamespace = 'public'::regnamespace and relkind in ('r', 'p')`,
+  );
+  t.deepEqual(rows, [{ relname: 'migrations' }]);
+
+  await sql(`drop event trigger full_disk; alter database ${name}
+    set default_transaction_read_only = on`);
+  const readOnly = await runCli(['migrate'], env);
+  t.deepEqual([readOnly.code, readOnly.stdout], [1, '']);
+  t.regex(readOnly.stderr, /^the database is read-only: name the primary [^\n]*\n$/);
+
+  await sql(`begin read write; alter database ${name} reset default_transaction_read_only; commit`);
+  t.is((await runCli(['migrate'], env)).code, 0);
+});
+
+test('a login that may not create tables is one line, and the exit code 1', async (t) => {
   const { postgres, templateDatabase } = testStack();
   const { code, stderr } = await runCli(['migrate'], {
     DATABASE_OWNER_URL: databaseUrls(postgres, templateDatabase).app,
   });
-  t.is(code, 78);
-  t.regex(stderr, /\n {2}DATABASE_OWNER_URL names a role that may not create tables: [^\n]*\n$/);
+  t.is(code, 1);
+  t.regex(stderr, /^DATABASE_OWNER_URL names a role that may not create tables: [^\n]*\n$/);
 });

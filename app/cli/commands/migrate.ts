@@ -1,5 +1,4 @@
 import { setTimeout as pause } from 'node:timers/promises';
-import { ConfigError } from '../../../signer/protocol/process/config-error.ts';
 import { exitCodes } from '../../../signer/protocol/process/exit-codes.ts';
 import { commandVariables } from '../../config/other-variables.ts';
 import { databaseSettings, roleSettings } from '../../config/settings/backends.ts';
@@ -91,14 +90,13 @@ function isAway(error: unknown): boolean {
 }
 
 /**
- * Returns a handler that throws ConfigError if Postgres refuses the login of the variable for good,
- * and an error of one line otherwise.
+ * Returns a handler that throws an error of one line. It is no ConfigError, even if Postgres
+ * refuses the login of the variable: what mends that may be a change in Postgres.
  */
 function explain(variable: string) {
   return (error: unknown): never => {
-    if (error instanceof ConfigError) throw error;
     const refusal = error instanceof MigrationFailed ? undefined : refusalOf(error);
-    if (refusal !== undefined) throw new ConfigError([`${variable} ${refusal}`]);
+    if (refusal !== undefined) throw new Error(`${variable} ${refusal}`, { cause: error });
     if (error instanceof AppError) throw error;
     throw new Error(describeFailure(error), { cause: error });
   };

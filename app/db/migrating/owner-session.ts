@@ -1,5 +1,4 @@
 import { Client } from 'pg';
-import { ConfigError } from '../../../signer/protocol/process/config-error.ts';
 
 const connectMs = 10_000;
 
@@ -13,8 +12,8 @@ interface SessionFacts {
 
 /**
  * Runs `work` on a connection of the owner, on which statements fail instead of skipping rows that
- * row-level security hides. Throws ConfigError if the login may not migrate, and an error if a
- * pooler stands before Postgres or the database is read-only.
+ * row-level security hides. Throws an error of one line if the login may not migrate, a pooler
+ * stands before Postgres, or the database is read-only.
  */
 export async function withOwnerSession<T>(
   ownerUrl: string,
@@ -53,7 +52,7 @@ async function assertFits(client: Client, announcedPid: number | undefined): Pro
   if (facts === undefined) throw new TypeError('Postgres does not describe the session');
   if (!facts.readsAll || facts.pid !== announcedPid) throw new Error(behindPooler);
   if (facts.isReadOnly) throw new Error(readOnly);
-  if (!facts.mayCreate) throw new ConfigError([notOwner]);
+  if (!facts.mayCreate) throw new Error(notOwner);
 }
 
 export const behindPooler =
