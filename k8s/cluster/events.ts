@@ -1,8 +1,7 @@
 import { CoreV1Api, type KubeConfig } from '@kubernetes/client-node';
 import type { EventNote } from '../conditions/set-conditions.ts';
 import { connect } from './connection.ts';
-import type { CustomResource } from './resources.ts';
-import { fieldManager } from './resources.ts';
+import { fieldManager, type CustomResource } from './resources.ts';
 
 export type RecordEvent = ReturnType<typeof createEventRecorder>;
 

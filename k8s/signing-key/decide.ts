@@ -6,8 +6,14 @@ import type { RegistryKey } from '../vault/answers.ts';
 import { isOk } from '../vault/failure.ts';
 import { activity, idle, lacking, readiness } from './findings.ts';
 import type { ObservedSigningKey, SigningKeyAction } from './observed.ts';
-import { begin, findSuccessor, nextRotationOf, noteFailure, settle } from './plan.ts';
-import type { Progress } from './plan.ts';
+import {
+  begin,
+  findSuccessor,
+  nextRotationOf,
+  noteFailure,
+  settle,
+  type Progress,
+} from './plan.ts';
 
 export type SigningKeyDecision = Decision<SigningKeyStatus, SigningKeyAction>;
 

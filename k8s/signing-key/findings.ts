@@ -50,12 +50,16 @@ export function readiness({ replicas }: ObservedSigningKey, active: RegistryKey)
     return { type: 'Ready', status: 'False', reason: 'KeyMissing', message };
   }
   if (unknown.length > 0 || replicas.length === 0) {
-    const names = unknown.map(({ name }) => name).join(', ') || 'any pod';
+    const names = namesOf(unknown.map(({ name }) => name));
     const message = `It is not known what the token of ${names} holds.`;
     return { type: 'Ready', status: 'Unknown', reason: 'ReplicaUnavailable', message };
   }
   const message = `Every token holds the active key, generation ${active.generation}.`;
   return { type: 'Ready', status: 'True', reason: 'ActiveKeyHeld', message };
+}
+
+function namesOf(pods: readonly string[]): string {
+  return pods.length === 0 ? 'any pod' : pods.join(', ');
 }
 
 interface Step {
@@ -83,7 +87,7 @@ export function activity({ progress, successor, replicas }: Step): Found {
   if (!successor.isRecorded) return found('RecordUnsigned', `The record of ${next} is not signed.`);
   const without = lacking(replicas, successor);
   if (without.length > 0 || replicas.length === 0)
-    return found('WaitingForReplicas', `${without.join(', ') || 'A pod'} must hold ${next}.`);
+    return found('WaitingForReplicas', `The token of ${namesOf(without)} must hold ${next}.`);
   return progress.notBefore === undefined
     ? found('Activating', `Activates ${next}.`)
     : found('Publishing', `Publishes ${next} until ${progress.notBefore}.`);

@@ -1,7 +1,7 @@
 import test from 'ava';
 import { decide } from '../../../k8s/signing-key/decide.ts';
 import { findElder } from '../../../k8s/signing-key/pass.ts';
-import type { ObservedSigningKey } from '../../../k8s/signing-key/observed.ts';
+import type { ObservedSigningKey, SigningKeyAction } from '../../../k8s/signing-key/observed.ts';
 import type { RegistryKey } from '../../../k8s/vault/answers.ts';
 import { after, idOf, key, replica, signingKey, start, type TokenOf } from '../support/keys.ts';
 
@@ -206,14 +206,16 @@ const table: readonly (readonly [
   ],
 ];
 
+function describe(action: SigningKeyAction | undefined): string | undefined {
+  if (action === undefined) return undefined;
+  return action.kind === 'create' ? `create ${action.generation}` : `activate ${action.keyId}`;
+}
+
 for (const [name, scene, ready, rotates, action] of table) {
   test(`decided: ${name}`, (t) => {
     const decision = look(scene);
     t.deepEqual(reasonsOf(decision), [`Ready ${ready}`, `Rotating ${rotates}`]);
-    const { action: found } = decision;
-    const text =
-      found?.kind === 'create' ? `create ${found.generation}` : found && `activate ${found.keyId}`;
-    t.is(text, action);
+    t.is(describe(decision.action), action);
   });
 }
 

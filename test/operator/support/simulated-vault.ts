@@ -116,6 +116,8 @@ export function createSimulatedVault(clock: () => Date) {
     seal() {
       for (const [index, one] of keys.entries()) keys[index] = { ...one, isRecorded: true };
     },
+    /** Lets all keys have been published for long enough. */
+    publish: () => registeredAt.clear(),
     /** Lets the token of a pod learn of all keys. */
     replicate({ held }: SimulatedPod) {
       for (const { generation } of keys) held.add(idOf(generation));

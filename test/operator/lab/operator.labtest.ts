@@ -1,0 +1,168 @@
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import {
+  CoreV1Api,
+  CustomObjectsApi,
+  PatchStrategy,
+  setHeaderOptions,
+} from '@kubernetes/client-node';
+import test from 'ava';
+import { pino } from 'pino';
+import { until } from '../../../app/dev/processes/until.ts';
+import { connect } from '../../../k8s/cluster/connection.ts';
+import { createResources } from '../../../k8s/cluster/resources.ts';
+import { operate } from '../../../k8s/operate.ts';
+import { publishSeconds } from '../support/simulated-vault.ts';
+import { namespace, startApiServer, type ApiServer } from './api-server.ts';
+import { serveVault } from './served-vault.ts';
+
+const place = { group: 'probatio.dev', version: 'v1alpha1', namespace };
+const labels = {
+  'app.kubernetes.io/instance': 'vault',
+  'app.kubernetes.io/component': 'api',
+};
+
+let server: ApiServer;
+let served: Awaited<ReturnType<typeof serveVault>>;
+let directory: string;
+
+test.before(async (t) => {
+  t.timeout(600_000);
+  server = await startApiServer();
+  served = await serveVault('the-key');
+  directory = await mkdtemp(join(tmpdir(), 'probatio-operator-'));
+  await writeFile(join(directory, 'key'), 'the-key\n');
+  await createPod();
+});
+test.after.always(async () => {
+  served?.close();
+  await server?.stop();
+  await rm(directory, { recursive: true });
+});
+
+/** Creates a pod of the vault, whose address is where the served vault listens. */
+async function createPod(): Promise<void> {
+  const core = connect(server.admin, CoreV1Api);
+  const containers = [{ name: 'app', image: 'none' }];
+  const body = { metadata: { name: 'vault-0', labels }, spec: { containers } };
+  await core.createNamespacedPod({ namespace, body });
+  const status = { phase: 'Running', podIP: '127.0.0.1', podIPs: [{ ip: '127.0.0.1' }] };
+  await core.patchNamespacedPodStatus(
+    { namespace, name: 'vault-0', body: { status } },
+    setHeaderOptions('Content-Type', PatchStrategy.MergePatch),
+  );
+}
+
+/** Starts an operator in this process. Returns the function that ends it. */
+function startOperator(identity: string) {
+  const stopping = new AbortController();
+  const done = operate({
+    settings: {
+      namespace,
+      identity,
+      leaseName: 'vault-operator',
+      selector: 'app.kubernetes.io/instance=vault',
+      internalPort: served.port,
+      probes: { host: '127.0.0.1', port: 0 },
+      keyFile: join(directory, 'key'),
+      logLevel: 'info',
+      unknown: [],
+    },
+    kubeConfig: server.operator,
+    log: pino({ enabled: false }),
+    stop: stopping.signal,
+  });
+  return async () => {
+    stopping.abort();
+    await done;
+  };
+}
+
+const resources = () =>
+  createResources({ kubeConfig: server.admin, namespace, onInvalid: () => undefined });
+const find = async () => (await resources().listSigningKeys())[0];
+const untilStatus = (what: string, isTrue: (found: Awaited<ReturnType<typeof find>>) => boolean) =>
+  until(async () => isTrue(await find()), { what, timeoutMs: 120_000 });
+const reasonIs = (type: string, reason: string) => (found: Awaited<ReturnType<typeof find>>) =>
+  found?.status?.conditions.find((one) => one.type === type)?.reason === reason;
+
+async function eventReasons(): Promise<string[]> {
+  const { items } = await connect(server.admin, CoreV1Api).listNamespacedEvent({ namespace });
+  return items
+    .filter(({ involvedObject }) => involvedObject.kind === 'SigningKey')
+    .map(({ reason }) => reason ?? '');
+}
+
+test.serial('two operators rotate a key once, over a restart of the API server', async (t) => {
+  t.timeout(600_000);
+  const api = connect(server.admin, CustomObjectsApi);
+  const ends = [startOperator('one'), startOperator('two')];
+  t.teardown(async () => void (await Promise.allSettled(ends.map((end) => end()))));
+  const body = {
+    apiVersion: 'probatio.dev/v1alpha1',
+    kind: 'SigningKey',
+    metadata: { name: 'audit', annotations: { 'probatio.dev/rotate-now': 'a' } },
+    spec: { purpose: 'audit', keepSpare: false },
+  };
+  await api.createNamespacedCustomObject({ ...place, plural: 'signingkeys', body });
+  await untilStatus('a key without a record', reasonIs('Rotating', 'RecordUnsigned'));
+  t.is(served.simulated.keys.length, 2);
+
+  await server.restart();
+  served.simulated.seal();
+  await untilStatus('the publication', reasonIs('Rotating', 'Publishing'));
+  const asked = () => served.simulated.requests.filter((one) => one === 'activate').length;
+  t.is(asked(), 1);
+  const { notBefore } = (await find())?.status ?? {};
+  const left = Date.parse(notBefore ?? '') - Date.now();
+  t.true(left > 0 && left <= 1_000 * publishSeconds, String(left));
+
+  // The time of the publication is over.
+  served.simulated.publish();
+  const spent = await find();
+  if (spent?.status === undefined) throw new Error('there should be a status');
+  await until(
+    async () => {
+      const { status, ...found } = (await find()) ?? spent;
+      if (status === undefined) return false;
+      return resources().applyStatus(found, { ...status, notBefore: new Date().toISOString() });
+    },
+    { what: 'an end of the wait', timeoutMs: 60_000 },
+  );
+  await untilStatus('the rotation', (found) => found?.status?.answeredRequest === 'a');
+  t.is(served.simulated.rotations, 1);
+  t.is(served.simulated.keys.length, 2);
+  t.deepEqual(served.simulated.violations, []);
+  await untilStatus('rest', reasonIs('Rotating', 'Idle'));
+  const reasons = await eventReasons();
+  for (const reason of ['CreatingKey', 'RecordUnsigned', 'Publishing', 'Rotated', 'Idle'])
+    t.true(reasons.includes(reason), `${reason} in ${reasons.join(' ')}`);
+});
+
+test.serial('the maintenance of the vault is shown', async (t) => {
+  const end = startOperator('three');
+  t.teardown(end);
+  const api = connect(server.admin, CustomObjectsApi);
+  const body = {
+    apiVersion: 'probatio.dev/v1alpha1',
+    kind: 'VaultMaintenance',
+    metadata: { name: 'vault' },
+    spec: {},
+  };
+  await api.createNamespacedCustomObject({ ...place, plural: 'vaultmaintenances', body });
+  const found = await until(async () => (await resources().listMaintenances())[0]?.status, {
+    what: 'the status',
+    timeoutMs: 120_000,
+  });
+  t.is(found.backlog, 3);
+  t.deepEqual(
+    found.conditions.map(({ type, reason }) => `${type} ${reason}`),
+    [
+      'Healthy AllWell',
+      'BacklogGrowing BacklogLow',
+      'KeyOverdue RotationsInTime',
+      'VerificationFailed NeverVerified',
+    ],
+  );
+});
