@@ -1,12 +1,7 @@
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import {
-  CoreV1Api,
-  CustomObjectsApi,
-  PatchStrategy,
-  setHeaderOptions,
-} from '@kubernetes/client-node';
+import { CoreV1Api, CustomObjectsApi } from '@kubernetes/client-node';
 import test from 'ava';
 import { pino } from 'pino';
 import { until } from '../../../app/dev/processes/until.ts';
@@ -16,13 +11,9 @@ import { operate } from '../../../k8s/operate.ts';
 import { publishSeconds } from '../support/simulated-vault.ts';
 import { namespace, startApiServer, type ApiServer } from './api-server.ts';
 import { serveVault } from './served-vault.ts';
+import { createVaultPod } from './vault-pod.ts';
 
 const place = { group: 'probatio.dev', version: 'v1alpha1', namespace };
-const labels = {
-  'app.kubernetes.io/instance': 'vault',
-  'app.kubernetes.io/component': 'api',
-};
-
 let server: ApiServer;
 let served: Awaited<ReturnType<typeof serveVault>>;
 let directory: string;
@@ -30,29 +21,16 @@ let directory: string;
 test.before(async (t) => {
   t.timeout(600_000);
   server = await startApiServer();
-  served = await serveVault('the-key');
+  served = await serveVault({ one: 'the-key' });
   directory = await mkdtemp(join(tmpdir(), 'probatio-operator-'));
   await writeFile(join(directory, 'key'), 'the-key\n');
-  await createPod();
+  await createVaultPod(server.admin);
 });
 test.after.always(async () => {
   served?.close();
   await server?.stop();
   await rm(directory, { recursive: true });
 });
-
-/** Creates a pod of the vault, whose address is where the served vault listens. */
-async function createPod(): Promise<void> {
-  const core = connect(server.admin, CoreV1Api);
-  const containers = [{ name: 'app', image: 'none' }];
-  const body = { metadata: { name: 'vault-0', labels }, spec: { containers } };
-  await core.createNamespacedPod({ namespace, body });
-  const status = { phase: 'Running', podIP: '127.0.0.1', podIPs: [{ ip: '127.0.0.1' }] };
-  await core.patchNamespacedPodStatus(
-    { namespace, name: 'vault-0', body: { status } },
-    setHeaderOptions('Content-Type', PatchStrategy.MergePatch),
-  );
-}
 
 /** Starts an operator in this process. Returns the function that ends it. */
 function startOperator(identity: string) {

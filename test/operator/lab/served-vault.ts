@@ -8,8 +8,12 @@ import { createSimulatedVault } from '../support/simulated-vault.ts';
 
 const statusOf: Readonly<Record<string, number>> = { not_found: 404, signer_unavailable: 503 };
 
-/** Serves a simulated vault with one pod on loopback, as the app's internal listener would. */
-export async function serveVault(internalKey: string) {
+/**
+ * Serves a simulated vault with one pod on loopback, as the app's internal listener would. It notes
+ * who asks, by the internal API keys of the processes.
+ */
+export async function serveVault(internalKeys: Readonly<Record<string, string>>) {
+  const askers: { readonly name: string; readonly at: number }[] = [];
   const simulated = createSimulatedVault(() => new Date());
   simulated.addPod();
   const { vault } = simulated;
@@ -17,8 +21,10 @@ export async function serveVault(internalKey: string) {
 
   async function answer(request: IncomingMessage): Promise<Outcome<unknown>> {
     const path = `${request.method} ${request.url}`;
-    if (request.headers['x-internal-api-key'] !== internalKey)
-      return { failure: { code: 'internal_key_required' } };
+    const presented = request.headers['x-internal-api-key'];
+    const [name] = Object.entries(internalKeys).find(([, key]) => key === presented) ?? [];
+    if (name === undefined) return { failure: { code: 'internal_key_required' } };
+    askers.push({ name, at: Date.now() });
     if (path === 'GET /v1/internal/keys') return publish(await vault.listKeys(origin));
     if (path === 'GET /v1/internal/signer') return vault.readHeldKeys(origin);
     if (path === 'GET /v1/internal/maintenance') return { ok: maintenance };
@@ -46,6 +52,8 @@ export async function serveVault(internalKey: string) {
   await once(server, 'listening');
   return {
     simulated,
+    /** Every request so far: the name of its process, and when it came in milliseconds. */
+    askers,
     port: (server.address() as AddressInfo).port,
     close() {
       server.close();
