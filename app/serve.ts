@@ -3,6 +3,8 @@ import { listenForScrapes } from '../signer/protocol/metrics/metrics-listener.ts
 import { terminationLogOf, writeTerminationLog } from '../signer/log/termination-log.ts';
 import { ConfigError } from '../signer/protocol/process/config-error.ts';
 import { exitCodes } from '../signer/protocol/process/exit-codes.ts';
+import { startTracing } from '../signer/protocol/tracing/start-tracing.ts';
+import type { Tracing } from '../signer/protocol/tracing/traced-program.ts';
 import { ListenError, type AddressVariables } from '../signer/protocol/process/listen-error.ts';
 import { createApp, type AppParts } from './app.ts';
 import { loadConfig, type Config } from './config/config.ts';
@@ -10,6 +12,8 @@ import { listWeaknesses } from './config/weaknesses.ts';
 import { createProxyTrust } from './http/requests/client-address.ts';
 import { listen } from './http/server/server.ts';
 import { StartRefused } from './errors/start-refused.ts';
+import { recordCommands } from './redis/command-spans.ts';
+import { about } from './telemetry/about.ts';
 import { listTemplates } from './wiring/routes.ts';
 import { startServices } from './wiring/services.ts';
 import { createLog, type Log } from './telemetry/log.ts';
@@ -26,9 +30,18 @@ export async function serve(stopSignal: Promise<NodeJS.Signals>): Promise<void> 
     return;
   }
   const log = createLog(config.logLevel);
+  const tracing = await trace(config, log);
   await main(config, stopSignal, log).catch((error) => endFailed(error, log));
+  await tracing.stop();
   // Services that were started, and log lines that nobody reads, would keep the process alive.
   process.exit();
+}
+
+/** Starts to trace this process, if a receiver is set. */
+async function trace({ tracing: settings }: Config, log: Log): Promise<Tracing> {
+  if (settings.endpoint !== undefined) recordCommands();
+  const { version } = about;
+  return startTracing({ service: 'probatio-app', version, settings, log });
 }
 
 /**

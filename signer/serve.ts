@@ -4,7 +4,7 @@ import { loadSignerConfig, type SignerConfig } from './config/config.ts';
 import { refuseStart } from './config/refused-start.ts';
 import { createDrain } from './server/drain.ts';
 import { createHsm } from './hsm/hsm.ts';
-import { createSignerLog } from './log/signer-log.ts';
+import { createSignerLog, findVersion } from './log/signer-log.ts';
 import { terminationLogOf, writeTerminationLog } from './log/termination-log.ts';
 import { createKeyDirectory } from './hsm/key-directory.ts';
 import { createMetrics } from './metrics/metrics.ts';
@@ -12,6 +12,7 @@ import { createMeter } from './protocol/metrics/meter.ts';
 import { listenForScrapes } from './protocol/metrics/metrics-listener.ts';
 import { ConfigError } from './protocol/process/config-error.ts';
 import { exitCodes } from './protocol/process/exit-codes.ts';
+import { startTracing } from './protocol/tracing/start-tracing.ts';
 import { ListenError } from './protocol/process/listen-error.ts';
 import { createKeyProof } from './requests/key-proof.ts';
 import { createKeyRecordSealer } from './requests/key-records.ts';
@@ -33,6 +34,12 @@ const spareThreads = 4;
 export async function serve(stopSignal: Promise<NodeJS.Signals>): Promise<void> {
   const config = readConfig();
   const log = createSignerLog('signer', config.logLevel);
+  const tracing = await startTracing({
+    service: 'probatio-signer',
+    version: findVersion(),
+    settings: config.tracing,
+    log,
+  });
   const registry = new Registry();
   collectDefaultMetrics({ register: registry });
   const { hsm, server, verifier } = createParts(config, registry, log);
@@ -61,6 +68,7 @@ export async function serve(stopSignal: Promise<NodeJS.Signals>): Promise<void> 
     if (!server.listening) process.exit(exitCodes.ok);
     await drain();
     await Promise.all([hsm.close(), verifier.close()]);
+    await tracing.stop();
     log.info('stopped');
     // Log lines that nobody reads would keep the process alive.
     process.exit();

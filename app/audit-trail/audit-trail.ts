@@ -9,6 +9,7 @@ import { takesLock } from '../db/lock-order.ts';
 import { lacksPartition } from '../db/pg-error.ts';
 import type { Schema } from '../db/schema.ts';
 import { AppError } from '../errors/app-error.ts';
+import type { AppendingSpans } from './appending-spans.ts';
 import type { AuditAction, AuditEvent } from './event.ts';
 import { isRecordedAt } from './recorded-time.ts';
 
@@ -22,13 +23,15 @@ interface TrailOptions {
   readonly onCommitted: (action: AuditAction) => void;
   /** Returns whether too many entries of an owner, or of all owners, wait for their signature. */
   readonly isBacklogFull: (ownerId: string | undefined) => boolean;
+  /** Told of each new entry, in the span that appends it; absent if nobody seals entries here. */
+  readonly spans?: Pick<AppendingSpans, 'note'>;
 }
 
 export type AuditTrail = ReturnType<typeof createAuditTrail>;
 
 /** Creates the service that appends audit entries. */
 export function createAuditTrail(options: TrailOptions) {
-  const { issuer, clock, assertClock, onCommitted, isBacklogFull } = options;
+  const { issuer, clock, assertClock, onCommitted, isBacklogFull, spans } = options;
 
   /**
    * Appends the audit entry of an event in the transaction of the action; the sealer signs the
@@ -61,6 +64,8 @@ export function createAuditTrail(options: TrailOptions) {
       .executeTakeFirstOrThrow()
       .catch(explainMissing);
     if (!isRecordedAt(at, createdAt)) throw new AppError('clock_skew', { retryAfterSeconds: 30 });
+    // The entry may be claimed for its signature as soon as it is committed.
+    spans?.note(id);
     afterCommit(tx, () => onCommitted(event.action));
     return id;
   }

@@ -19,6 +19,7 @@ export function loadConfig(env: NodeJS.ProcessEnv) {
     },
     internalKeys: values.internalKeys,
     metrics: values.metrics,
+    tracing: values.tracing,
     database: values.database,
     redis: values.redis,
     storage: toStorageConfig(values.storage),

@@ -13,12 +13,12 @@ import { keySettings } from './settings/keys.ts';
 import { limitSettings } from './settings/limits.ts';
 import { httpSettings, internalKeySettings } from './settings/listeners.ts';
 import { mailSettings } from './settings/mail.ts';
-import { metricsSettings } from './settings/metrics.ts';
 import { mfaSettings } from './settings/auth/mfa.ts';
 import { processSettings } from './settings/process.ts';
 import { isSecret, type SettingGroup, type ValuesOf } from './definition/setting.ts';
 import { variablesOfOthers } from './other-variables.ts';
 import { storageSettings } from './settings/storage.ts';
+import { metricsSettings, tracingSettings } from './settings/telemetry.ts';
 import { syncSettings } from './settings/sync.ts';
 import { planSettings, uploadSettings } from './settings/uploads.ts';
 
@@ -28,6 +28,7 @@ export const settingGroups = {
   http: httpSettings,
   internalKeys: internalKeySettings,
   metrics: metricsSettings,
+  tracing: tracingSettings,
   database: databaseSettings,
   redis: redisSettings,
   storage: storageSettings,
@@ -53,8 +54,8 @@ type Values = {
   readonly [Name in keyof typeof settingGroups]: ValuesOf<(typeof settingGroups)[Name]>;
 };
 
-/** Node reads variables that begin with NODE_, and the signer those of its own. */
-const prefixesOfOthers: ReadonlySet<string> = new Set(['NODE_', 'SIGNER_']);
+/** Node, the signer and OpenTelemetry read variables with these beginnings themselves. */
+const prefixesOfOthers: ReadonlySet<string> = new Set(['NODE_', 'OTEL_', 'SIGNER_']);
 
 /** Returns the variables of the app, and those that may stand beside them. */
 export function knownVariables(): KnownVariables {

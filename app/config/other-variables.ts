@@ -39,7 +39,8 @@ export const commandVariables = {
 /** Variables that Node reads itself. */
 const runtimeVariables = {
   title: 'Runtime',
-  introduction: 'Node and the AWS SDK read these variables themselves; they are not validated.',
+  introduction:
+    'Node, the AWS SDK and OpenTelemetry read these variables themselves; they are not validated.',
   settings: {
     extraCaCerts: setting('NODE_EXTRA_CA_CERTS', z.string().optional(), {
       form: 'path of a PEM file',
@@ -53,6 +54,12 @@ const runtimeVariables = {
       description:
         'Credentials for the driver `s3` where `STORAGE_ACCESS_KEY_ID` and ' +
         '`STORAGE_SECRET_ACCESS_KEY` are not set.',
+    }),
+    otelVariables: setting('OTEL_*', z.string().optional(), {
+      form: 'as OpenTelemetry documents them',
+      description:
+        'Variables of the exporter of traces, of its queue and of the resource; ' +
+        '[traces.md](traces.md) lists them. The signer reads them too.',
     }),
   },
 };

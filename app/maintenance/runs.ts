@@ -1,3 +1,4 @@
+import { inSpan } from '../../signer/protocol/tracing/spans.ts';
 import { lengthy } from '../db/database.ts';
 import { AppError } from '../errors/app-error.ts';
 import type { Act } from '../audit-trail/act.ts';
@@ -77,7 +78,10 @@ export function createRuns({ act, lock, records, isDraining }: RunsOptions) {
         const requestedBy = request.caller.internalKey;
         const { counts, startedAt, completedAt } = await records.record<C>(
           { task: name, dryRun, requestedBy, nothing },
-          (run) => runBatches(task, { ...run, lease, request, options }),
+          (run) =>
+            inSpan(`maintenance ${name}`, {}, () =>
+              runBatches(task, { ...run, lease, request, options }),
+            ),
         );
         return { ...counts, task: name, dryRun, startedAt, completedAt };
       }),

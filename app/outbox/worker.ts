@@ -1,4 +1,6 @@
+import { SpanKind } from '@opentelemetry/api';
 import { sql } from 'kysely';
+import { inSpan } from '../../signer/protocol/tracing/spans.ts';
 import type { Database } from '../db/database.ts';
 import type { Log } from '../telemetry/log.ts';
 import type { WakeSignal } from '../async/wake-signal.ts';
@@ -68,8 +70,12 @@ export function startOutboxWorker({ db, handlers, signal, log }: WorkerOptions) 
   async function handle(message: Message): Promise<void> {
     // Every attempt before this one ended with the death of its process, or it would be parked.
     if (message.attempts > maxAttempts) throw new Error('no attempt has come to an end');
-    await attempt(message);
-    await remove(db, message.id);
+    const { kind, attempts } = message;
+    const options = { root: true, kind: SpanKind.CONSUMER, attributes: { attempts } };
+    await inSpan(`outbox ${kind}`, options, async () => {
+      await attempt(message);
+      await remove(db, message.id);
+    });
   }
 
   async function putOff(error: unknown, message: Message): Promise<void> {

@@ -12,6 +12,7 @@ import { createSealerStore } from '../audit/sealing/sealer-store.ts';
 import { createStoredProofs } from '../audit/proofs/stored-proofs.ts';
 import { startTallies } from '../audit/tallies/tallies.ts';
 import { createAct } from '../audit-trail/act.ts';
+import { createAppendingSpans } from '../audit-trail/appending-spans.ts';
 import { createAuditTrail } from '../audit-trail/audit-trail.ts';
 import { createVerification } from '../audit/verification/verification.ts';
 import { createVerifyingThreads } from '../audit/verification/verifying-threads.ts';
@@ -55,8 +56,10 @@ export function startAudit(config: Config['audit'], options: AuditOptions) {
     ownerLimit: config.ownerBacklogLimit,
     log,
   });
+  const spans = createAppendingSpans();
   const audit = createAuditTrail({
     issuer,
+    spans,
     clock,
     assertClock: clocks.assertAgreement,
     isBacklogFull: backlog.isFull,
@@ -73,7 +76,7 @@ export function startAudit(config: Config['audit'], options: AuditOptions) {
   const signing = createEntrySigning({ signer: routeSeals(signer), issuer });
   const sealing = { ...sealWhenAdmitted(admission, { store, signing }), signer, registry };
   const onBatch = metrics.audit.signed;
-  const sealer = startSealer({ ...sealing, signal, wakes, onBatch, clock, log });
+  const sealer = startSealer({ ...sealing, spans, signal, wakes, onBatch, clock, log });
   metrics.audit.readPause(() => sealer.pause);
   const maxUnsealed = Math.ceil(config.backlogLimit / 10);
   const tallies = startTallies({ db, audit, clock, log, limit: config.tallyLimit, maxUnsealed });

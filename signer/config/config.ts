@@ -10,6 +10,7 @@ import {
 import { findFileProblem } from '../protocol/process/named-file.ts';
 import { findDirectoryProblem } from '../protocol/socket-directory.ts';
 import { parseSettings } from '../protocol/process/parse-settings.ts';
+import type { TracingSettings } from '../protocol/tracing/tracing-settings.ts';
 import {
   allVariables,
   pinVariables,
@@ -38,6 +39,7 @@ export interface SignerConfig {
     /** The port of `/metrics` and `/live`; undefined if they are not served. */
     readonly port: number | undefined;
   };
+  readonly tracing: TracingSettings;
   readonly sessions: number;
   readonly operationTimeoutMs: number;
   readonly logLevel: string;
@@ -66,6 +68,11 @@ export function loadSignerConfig(env: NodeJS.ProcessEnv): SignerConfig {
     tokensPerUser: values.SIGNER_TOKENS_PER_USER,
     tokensPerSecond: values.SIGNER_TOKENS_PER_SECOND,
     metrics: { host: values.SIGNER_METRICS_HOST, port: values.SIGNER_METRICS_PORT },
+    tracing: {
+      endpoint: values.OTEL_EXPORTER_OTLP_ENDPOINT,
+      sampler: values.OTEL_TRACES_SAMPLER,
+      share: values.OTEL_TRACES_SAMPLER_ARG,
+    },
     sessions: values.SIGNER_SESSIONS,
     operationTimeoutMs: values.SIGNER_OPERATION_TIMEOUT_MS,
     logLevel: values.LOG_LEVEL,

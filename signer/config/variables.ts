@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import { defaultTerminationLog } from '../log/termination-log.ts';
 import { fileVariable } from '../protocol/process/environment.ts';
+import { tracingVariables } from '../protocol/tracing/tracing-settings.ts';
 
 /** The texts about a variable in docs/configuration.md that cannot be derived from its schema. */
 interface Description {
@@ -135,6 +136,7 @@ export const serverVariables = {
     unit: 'tokens a second',
     description: 'How many tokens the signer signs a second for all users.',
   }),
+  ...tracingVariables,
   SIGNER_OPERATION_TIMEOUT_MS: variable(Milliseconds.default(10_000), {
     unit: 'milliseconds',
     description:

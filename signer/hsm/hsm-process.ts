@@ -1,9 +1,12 @@
 import { fork } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
+import { context } from '@opentelemetry/api';
 import type { z } from 'zod';
-import { FromHsm, type HsmRequest, type ToHsm } from '../ipc/messages.ts';
+import { FromHsm, type HsmRequest, type ToHsm, type TracedCall } from '../ipc/messages.ts';
 import { SignerUnavailable } from '../protocol/signer-error.ts';
 import { tokenAway } from '../protocol/token-unavailable.ts';
+import { inChildSpan } from '../protocol/tracing/spans.ts';
+import { recordCalls } from './call-spans.ts';
 
 const entry = fileURLToPath(new URL('../pkcs11/process/main.ts', import.meta.url));
 
@@ -23,6 +26,8 @@ interface HsmEnd {
 }
 
 interface Pending {
+  /** Records the calls of the request as spans; does nothing if the request is not traced. */
+  readonly record: (calls: readonly TracedCall[]) => void;
   readonly resolve: (value: unknown) => void;
   readonly reject: (error: SignerUnavailable) => void;
 }
@@ -60,19 +65,23 @@ export function startHsmProcess({ environment, report }: HsmProcessOptions) {
       answer: Schema,
       timeoutMs: number,
     ): Promise<z.output<Schema>> {
-      if (gone) throw tokenAway('unavailable');
-      const id = (lastId += 1);
-      const { promise, resolve, reject } = Promise.withResolvers<unknown>();
-      pending.set(id, { resolve, reject });
-      // `setImmediate` lets this process first read responses that arrived while it was not
-      // scheduled.
-      const timer = setTimeout(() => setImmediate(() => pending.has(id) && kill()), timeoutMs);
-      send({ kind: 'request', id, request });
-      try {
-        return answer.parse(await promise);
-      } finally {
-        clearTimeout(timer);
-      }
+      return inChildSpan(`hsm ${request.kind}`, {}, async (span) => {
+        if (gone) throw tokenAway('unavailable');
+        const id = (lastId += 1);
+        const { promise, resolve, reject } = Promise.withResolvers<unknown>();
+        const isTraced = span !== undefined;
+        const record = isTraced ? context.bind(context.active(), recordCalls) : () => undefined;
+        pending.set(id, { record, resolve, reject });
+        // `setImmediate` lets this process first read responses that arrived while it was not
+        // scheduled.
+        const timer = setTimeout(() => setImmediate(() => pending.has(id) && kill()), timeoutMs);
+        send({ kind: 'request', id, request, isTraced });
+        try {
+          return answer.parse(await promise);
+        } finally {
+          clearTimeout(timer);
+        }
+      });
     },
 
     /**
@@ -96,6 +105,7 @@ export function startHsmProcess({ environment, report }: HsmProcessOptions) {
     if (message.kind !== 'answer' && message.kind !== 'failure') return report(message);
     const asked = pending.get(message.id);
     pending.delete(message.id);
+    asked?.record(message.calls);
     if (message.kind === 'answer') asked?.resolve(message.value);
     else asked?.reject(new SignerUnavailable(message.code, message.message));
   }

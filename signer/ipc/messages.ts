@@ -40,9 +40,17 @@ export const HsmRequest = z.discriminatedUnion('kind', [
 ]);
 export type HsmRequest = z.output<typeof HsmRequest>;
 
-/** A message to the HSM process. `stop`: finish pending requests, release the token and exit. */
+/**
+ * A message to the HSM process. The response to a request that `isTraced` tells its PKCS#11 calls.
+ * `stop`: finish pending requests, release the token and exit.
+ */
 export const ToHsm = z.discriminatedUnion('kind', [
-  z.strictObject({ kind: z.literal('request'), id: z.int(), request: HsmRequest }),
+  z.strictObject({
+    kind: z.literal('request'),
+    id: z.int(),
+    request: HsmRequest,
+    isTraced: z.boolean(),
+  }),
   z.strictObject({ kind: z.literal('stop') }),
 ]);
 export type ToHsm = z.output<typeof ToHsm>;
@@ -65,14 +73,20 @@ export type KeyInToken = z.output<typeof KeyInToken>;
 const Call = z.tuple([z.string(), z.number(), z.string()]);
 export type Call = z.output<typeof Call>;
 
+/** A PKCS#11 call of a request: function name, start and end in Unix milliseconds, return value. */
+const TracedCall = z.tuple([z.string(), z.number(), z.number(), z.string()]);
+export type TracedCall = z.output<typeof TracedCall>;
+const calls = z.array(TracedCall).readonly();
+
 export const FromHsm = z.discriminatedUnion('kind', [
   z.strictObject({ kind: z.literal('started') }),
-  z.strictObject({ kind: z.literal('answer'), id: z.int(), value: z.unknown() }),
+  z.strictObject({ kind: z.literal('answer'), id: z.int(), value: z.unknown(), calls }),
   z.strictObject({
     kind: z.literal('failure'),
     id: z.int(),
     code: z.enum(unavailableCodes),
     message: z.string(),
+    calls,
   }),
   z.strictObject({
     kind: z.literal('state'),

@@ -1,3 +1,4 @@
+import { isSpanContextValid, trace } from '@opentelemetry/api';
 import { pino, type DestinationStream, type Logger } from 'pino';
 import { openStandardOutput } from './line-sink.ts';
 
@@ -16,8 +17,8 @@ export interface LogOptions {
 
 /**
  * Creates a log of JSON objects, one per line, with the members `level`, `time`, `service`,
- * `version` and `msg`. A line on standard output never makes the process wait: it is dropped if
- * nobody takes it, and the next line tells how many were.
+ * `version` and `msg`, and within a trace `trace_id` and `span_id`. A line on standard output never
+ * makes the process wait: it is dropped if nobody takes it, and the next line tells how many were.
  */
 export function createServiceLog(options: LogOptions): Log {
   const { service, version, level, redacted = [], destination } = options;
@@ -29,6 +30,7 @@ export function createServiceLog(options: LogOptions): Log {
       formatters: { level: (label) => ({ level: label }) },
       serializers: { err: describeError },
       redact: { paths: [...redacted], censor: '[redacted]' },
+      mixin: namesOfSpan,
     },
     destination ??
       openStandardOutput({
@@ -36,6 +38,13 @@ export function createServiceLog(options: LogOptions): Log {
       }),
   );
   return log;
+}
+
+/** Returns the ids of the current span, so that a line can be found from its trace and back. */
+function namesOfSpan(): object {
+  const span = trace.getActiveSpan()?.spanContext();
+  if (span === undefined || !isSpanContextValid(span)) return {};
+  return { trace_id: span.traceId, span_id: span.spanId };
 }
 
 /** Serializes type, message, stack and code only: libraries attach commands and rows to errors. */

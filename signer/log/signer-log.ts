@@ -8,7 +8,7 @@ export function createSignerLog(service: 'signer' | 'signer-hsm', level: string)
 }
 
 /** Returns the version of this package. */
-function findVersion(): string {
+export function findVersion(): string {
   const file = findPackageJSON(import.meta.url);
   if (file === undefined) throw new Error('the signer has no package.json');
   return (JSON.parse(readFileSync(file, 'utf8')) as { readonly version: string }).version;

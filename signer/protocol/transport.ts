@@ -1,7 +1,10 @@
 import { request, type Agent, type IncomingMessage } from 'node:http';
+import { SpanKind } from '@opentelemetry/api';
 import getRawBody from 'raw-body';
 import { maxBodyBytes } from './protocol.ts';
 import { SignerUnavailable } from './signer-error.ts';
+import { senderHeaders } from './tracing/carried-context.ts';
+import { inChildSpan } from './tracing/spans.ts';
 
 export interface HttpRequest {
   readonly agent: Agent;
@@ -27,6 +30,16 @@ class StaleConnection extends Error {}
  * `bad_response` for a response that is longer than any response of the protocol.
  */
 export async function exchange(options: HttpRequest): Promise<HttpResponse> {
+  const { method, path } = options;
+  const attributes = { 'http.request.method': method, 'url.path': path };
+  return inChildSpan(`${method} ${path}`, { kind: SpanKind.CLIENT, attributes }, async (span) => {
+    const response = await sendAgain(options);
+    span?.setAttribute('http.response.status_code', response.status);
+    return response;
+  });
+}
+
+async function sendAgain(options: HttpRequest): Promise<HttpResponse> {
   try {
     return await send(options, options.agent);
   } catch (error) {
@@ -37,10 +50,11 @@ export async function exchange(options: HttpRequest): Promise<HttpResponse> {
 
 function send(options: HttpRequest, agent: Agent | false): Promise<HttpResponse> {
   const { socketPath, method, path, body, signal } = options;
-  const headers =
+  const ofBody =
     body === undefined
       ? {}
       : { 'content-type': 'application/json', 'content-length': Buffer.byteLength(body) };
+  const headers = { ...ofBody, ...senderHeaders() };
   return new Promise((resolve, reject) => {
     const req = request({ agent, socketPath, method, path, headers, signal });
     req.once('response', (res) => {

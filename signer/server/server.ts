@@ -1,8 +1,11 @@
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
+import { SpanKind } from '@opentelemetry/api';
 import type { Logger } from 'pino';
 import { sendJson } from './http-json.ts';
 import { createRoutes, type Handler, type RouteOptions } from './routes.ts';
 import { SignerRefused, SignerUnavailable, type RefusedCode } from '../protocol/signer-error.ts';
+import { readSender } from '../protocol/tracing/carried-context.ts';
+import { inSpanOf } from '../protocol/tracing/spans.ts';
 
 /**
  * Milliseconds after which an idle connection is closed; longer than any pause of a busy
@@ -30,11 +33,23 @@ export function createSignerServer({ log, ...options }: RouteOptions & { log: Lo
 
   async function respond(req: IncomingMessage, res: ServerResponse): Promise<void> {
     try {
-      await findHandler(req)(req, res);
+      await serveTraced(findHandler(req), req, res);
     } catch (error) {
       if (res.destroyed || res.headersSent) return;
       sendError(res, error);
     }
+  }
+
+  /** Serves a request below the span of the app that sent it; without one, it is not traced. */
+  async function serveTraced(
+    serve: Handler,
+    req: IncomingMessage,
+    res: ServerResponse,
+  ): Promise<void> {
+    const sender = readSender(req.headers);
+    if (sender === undefined) return serve(req, res);
+    const name = `${req.method} ${req.url}`;
+    await inSpanOf(sender.context, name, { kind: SpanKind.SERVER }, async () => serve(req, res));
   }
 
   function findHandler(req: IncomingMessage): Handler {

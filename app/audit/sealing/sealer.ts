@@ -1,9 +1,11 @@
 import { EventEmitter, once } from 'node:events';
 import { randomUUID } from 'node:crypto';
+import { inSpan } from '../../../signer/protocol/tracing/spans.ts';
 import type { SignerClient } from '../../../signer/protocol/client.ts';
 import { SignerUnavailable } from '../../../signer/protocol/signer-error.ts';
 import { tokenAway } from '../../../signer/protocol/token-unavailable.ts';
 import type { Clock } from '../../async/clock.ts';
+import type { AppendingSpans } from '../../audit-trail/appending-spans.ts';
 import type { KeyRegistry } from '../../signing-keys/registry.ts';
 import type { Log } from '../../telemetry/log.ts';
 import type { WakeChannels } from '../../redis/wake-channels.ts';
@@ -46,6 +48,8 @@ interface SealerOptions {
   readonly store: SealerStore;
   readonly signing: EntrySigning;
   readonly signer: Pick<SignerClient, 'health'>;
+  /** The spans that the trace of a batch is linked with. */
+  readonly spans?: Pick<AppendingSpans, 'take'>;
   readonly registry: KeyRegistry;
   /** Woken after a commit, so that new entries are found before the next poll. */
   readonly signal: WakeSignal;
@@ -58,7 +62,7 @@ interface SealerOptions {
 
 /** Starts to sign committed entries in batches, until stopped. */
 export function startSealer(options: SealerOptions) {
-  const { store, signing, signer, registry, signal, wakes, onBatch, clock, log } = options;
+  const { store, signing, signer, spans, registry, signal, wakes, onBatch, clock, log } = options;
   const events = new EventEmitter().setMaxListeners(0);
   const stopping = new AbortController();
   const batchSize = createBatchSize();
@@ -75,12 +79,27 @@ export function startSealer(options: SealerOptions) {
       await closeWhenReady();
       return { isEmpty: true, mayBeMore: false };
     }
+    // Many requests wait for a batch, so that it is a trace of its own.
+    const links = spans?.take(idsOf(entries)) ?? [];
+    const attributes = { 'probatio.entries': entries.length };
+    return inSpan('seal batch', { root: true, links, attributes }, async () => {
+      const mayBeMore = await sealClaimed(claimId, keyId, entries);
+      return { isEmpty: false, mayBeMore: mayBeMore ?? entries.length === limit };
+    });
+  }
+
+  /** Seals claimed entries. Resolves with true if they must be claimed again. */
+  async function sealClaimed(
+    claimId: string,
+    keyId: string,
+    entries: readonly ClaimedEntry[],
+  ): Promise<true | undefined> {
     try {
       const { seals, faults, early } = await sign(keyId, entries);
       if (!(await store.storeSeals(claimId, keyId, seals))) {
         await store.release(claimId, idsOf(entries));
         await registry.refresh();
-        return { isEmpty: false, mayBeMore: true };
+        return true;
       }
       await recordFaults(claimId, faults);
       if (seals.length > 0) {
@@ -89,7 +108,7 @@ export function startSealer(options: SealerOptions) {
       }
       if (early.length > 0) throw new SignerUnavailable('clock_skew', earlyEntries);
       if (seals.length > 0) breaker.succeeded();
-      return { isEmpty: false, mayBeMore: entries.length === limit };
+      return undefined;
     } catch (error) {
       await giveBack(claimId, entries, error).catch(() => undefined);
       throw error;

@@ -4,6 +4,7 @@ import { valueOf, type Secret } from '../../secrets/secret.ts';
 import { findStatementMs } from './limits.ts';
 import type { Silence } from './silence.ts';
 import { createStatementNames } from './statement-names.ts';
+import { startStatementSpan } from './statement-span.ts';
 
 interface PoolClientOptions {
   /** The URL of the database, which each connection asks for anew. */
@@ -93,6 +94,7 @@ export function createPoolClient(options: PoolClientOptions): typeof Client {
     #limit(text: string, response: Promise<unknown>): void {
       const limitMs = this.#statementMs + responseMarginMs;
       const sentAt = performance.now();
+      const endSpan = startStatementSpan(text);
       const check = () => {
         const isLate = performance.now() - sentAt >= limitMs;
         if (isLate) silence.begin();
@@ -102,6 +104,7 @@ export function createPoolClient(options: PoolClientOptions): typeof Client {
       let stop = startDeadline(Math.min(limitMs, usualMs + responseMarginMs), check);
       const report = (error?: unknown) => {
         stop();
+        endSpan(error);
         onAnswered({ text, seconds: (performance.now() - sentAt) / 1_000, error });
       };
       response.then(

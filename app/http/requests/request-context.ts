@@ -1,9 +1,11 @@
 import { randomUUID } from 'node:crypto';
+import { context, trace } from '@opentelemetry/api';
 import type { Context, Next } from 'koa';
 import type { ErrorCode } from '../../errors/error-codes.ts';
 import type { Log } from '../../telemetry/log.ts';
 import type { ProxyTrust } from './client-address.ts';
 import type { RequestInfo } from './request.ts';
+import { endRequestSpan, startRequestSpan } from './request-span.ts';
 import { pathOf } from './well-formed.ts';
 
 /** Observes all requests. Each begins, and ends once. */
@@ -51,17 +53,16 @@ export function requestContext(trust: ProxyTrust, log: Log, observer: RequestObs
     ctx.set('X-Request-Id', info.id);
     const { socket } = ctx.req;
     const writtenBefore = socket.bytesWritten;
-    ctx.res.once('close', () => {
+    const isHealth = info.path.startsWith('/health');
+    const span = isHealth ? undefined : startRequestSpan(ctx.req, trust, serverId);
+    const within = span === undefined ? context.active() : trace.setSpan(context.active(), span);
+    const end = () => {
       const status = ctx.res.headersSent ? ctx.res.statusCode : 0;
       const { route, errorCode } = ctx.state as Outcome;
       const durationMs = performance.now() - startedAt;
-      observer.ended({
-        method,
-        route,
-        status: status === 0 ? undefined : status,
-        errorCode,
-        seconds: durationMs / 1_000,
-      });
+      const outcome = { route, status: status === 0 ? undefined : status, errorCode };
+      observer.ended({ method, ...outcome, seconds: durationMs / 1_000 });
+      if (span !== undefined) endRequestSpan(span, ctx.req, outcome);
       const isProbe = route?.startsWith('/health') === true && status < 400;
       log[isProbe ? 'debug' : 'info'](
         {
@@ -79,8 +80,9 @@ export function requestContext(trust: ProxyTrust, log: Log, observer: RequestObs
         },
         'request',
       );
-    });
-    await next();
+    };
+    ctx.res.once('close', context.bind(within, end));
+    await context.with(within, next);
   };
 }
 

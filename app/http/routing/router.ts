@@ -2,6 +2,7 @@ import type { IncomingMessage } from 'node:http';
 import { Readable } from 'node:stream';
 import { Router, type RouterContext } from '@koa/router';
 import type { Context, Next } from 'koa';
+import { inChildSpan } from '../../../signer/protocol/tracing/spans.ts';
 import { AppError } from '../../errors/app-error.ts';
 import type { JsonBodies } from '../bodies/json-body.ts';
 import { isSafeString } from '../bodies/safe-text.ts';
@@ -87,7 +88,7 @@ function serve<S>(route: Route<S>, services: S, options: RouterOptions) {
     const handle = (body?: unknown) => {
       const work = async () => {
         ctx.state.isHandled = true;
-        return route.handle(services, { ...raw, body });
+        return inChildSpan('handle', {}, async () => route.handle(services, { ...raw, body }));
       };
       const waits = route.isProbe !== true && !isHolder(caller);
       return waits ? slots.serve(route, client, ctx, work) : work();

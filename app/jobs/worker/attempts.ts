@@ -1,3 +1,5 @@
+import { SpanKind } from '@opentelemetry/api';
+import { inSpan } from '../../../signer/protocol/tracing/spans.ts';
 import type { AuditTrail } from '../../audit-trail/audit-trail.ts';
 import { createBatches } from '../../async/batches.ts';
 import type { Database } from '../../db/database.ts';
@@ -95,7 +97,9 @@ export function createAttempts({ db, audit, log, random = Math.random }: Attempt
      */
     async make(job: ClaimedJob, type: JobType, signal: AbortSignal): Promise<number | undefined> {
       try {
-        await attempt(job, type, signal);
+        const attributes = { 'probatio.job_id': job.id, attempts: job.attempts };
+        const options = { root: true, kind: SpanKind.CONSUMER, attributes };
+        await inSpan(`job ${type.name}`, options, () => attempt(job, type, signal));
         return undefined;
       } catch (error) {
         try {

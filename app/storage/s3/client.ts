@@ -1,6 +1,8 @@
 import { Agent as HttpAgent } from 'node:http';
 import { Agent as HttpsAgent } from 'node:https';
+import { SpanKind } from '@opentelemetry/api';
 import { S3Client } from '@aws-sdk/client-s3';
+import { inChildSpan } from '../../../signer/protocol/tracing/spans.ts';
 import { followSecret } from '../../secrets/follow-secret.ts';
 
 export interface S3Config {
@@ -62,7 +64,7 @@ export interface S3Limits {
 
 export function createS3Client(config: S3Config, limits: S3Limits = {}): S3Client {
   const pool = { keepAlive: true, timeout: idleSocketMs };
-  return new S3Client({
+  const client = new S3Client({
     endpoint: config.endpoint,
     region: config.region,
     logger: silent,
@@ -84,6 +86,25 @@ export function createS3Client(config: S3Config, limits: S3Limits = {}): S3Clien
       socketTimeout: silenceMs,
     },
   });
+  recordRequests(client, config.bucket);
+  return client;
+}
+
+/** Records the requests of a client as spans, by their operation: keys of objects are left out. */
+function recordRequests(client: S3Client, bucket: string): void {
+  client.middlewareStack.add(
+    (next, { commandName = '' }) =>
+      (args) => {
+        const method = commandName.replace(/Command$/, '');
+        const attributes = {
+          'rpc.system.name': 'aws-api',
+          'rpc.method': `S3/${method}`,
+          'aws.s3.bucket': bucket,
+        };
+        return inChildSpan(`S3/${method}`, { kind: SpanKind.CLIENT, attributes }, () => next(args));
+      },
+    { step: 'initialize', name: 'recordRequests' },
+  );
 }
 
 /**

@@ -3,6 +3,7 @@ import type { Meter } from '../../../signer/protocol/metrics/meter.ts';
 import { loginNames, type LoginName } from '../../db/login.ts';
 import type { ConnectionUse } from '../../db/pool/connection-use.ts';
 import type { AnsweredStatement } from '../../db/pool/pool-client.ts';
+import { operationOf } from '../../db/pool/statement-span.ts';
 
 const operations: readonly string[] = [
   'BEGIN',
@@ -102,12 +103,6 @@ function createPoolMetrics(meter: Meter) {
       max.readWith(() => named.map(([labels]) => [labels, size]));
     },
   };
-}
-
-/** Returns the first keyword of a statement. `select; commit` counts as the commit that it is. */
-function operationOf(text: string): string | undefined {
-  if (text.startsWith('select; commit')) return 'COMMIT';
-  return /^\s*([a-z]+)/i.exec(text)?.[1]?.toUpperCase();
 }
 
 function classOf(error: unknown): string {

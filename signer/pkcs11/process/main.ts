@@ -6,6 +6,7 @@ import { refuseStart } from '../../config/refused-start.ts';
 import { createActivity } from './activity.ts';
 import { createSignerLog } from '../../log/signer-log.ts';
 import { createAnswers } from './requests.ts';
+import { createTracedCalls } from './traced-calls.ts';
 import { createUnusedKeysLog } from './unused-keys.ts';
 import { describeKeys } from '../keys/key-description.ts';
 import { ToHsm, type FromHsm } from '../../ipc/messages.ts';
@@ -25,10 +26,14 @@ const activity = createActivity((calls) => {
   const { sessionsInUse, queueDepth } = token;
   send({ kind: 'activity', calls, sessionsInUse, queueDepth });
 });
+const traced = createTracedCalls();
 const token = new Token({
   ...config,
   log,
-  observe: activity.observe,
+  observe(...call) {
+    activity.observe(...call);
+    traced.observe(...call);
+  },
   changed: (state, keys) => {
     tellUnused(keys.unadopted);
     send({ kind: 'state', state, ...describeKeys(keys) });
@@ -42,7 +47,13 @@ token.start();
 
 async function receive(message: ToHsm): Promise<void> {
   if (message.kind === 'stop') await stop();
-  else send({ ...(await answers(message.request)), id: message.id });
+  else send({ ...(await answer(message)), id: message.id });
+}
+
+async function answer({ request, isTraced }: Extract<ToHsm, { kind: 'request' }>) {
+  if (!isTraced) return { ...(await answers(request)), calls: [] };
+  const { value, calls } = await traced.during(() => answers(request));
+  return { ...value, calls };
 }
 
 async function stop(): Promise<void> {

@@ -9,7 +9,8 @@ import type { FromHsm, HsmRequest, Mac } from '../../ipc/messages.ts';
 import { macOf, signWith } from '../token/signatures.ts';
 import type { Token } from '../token/token.ts';
 
-type WithoutId<Message> = Message extends unknown ? Omit<Message, 'id'> : never;
+type WithoutId<Message> = Message extends unknown ? Omit<Message, 'id' | 'calls'> : never;
+/** A response without the parts that do not depend on the request. */
 type Answer = WithoutId<Extract<FromHsm, { kind: 'answer' | 'failure' }>>;
 
 interface AnswersOptions {

@@ -5,6 +5,11 @@ import { isWithin, type SourceFile } from '../source/sources.ts';
 /** The files that run only while the project is developed; they may import devDependencies. */
 const developmentFolders = ['app/dev', 'charts', 'test'];
 
+/** Folders of another workspace that a workspace runs, whose packages it needs as well. */
+const borrowedFolders: ReadonlyMap<string, readonly string[]> = new Map([
+  ['app', ['signer/protocol', 'signer/log']],
+]);
+
 /**
  * Finds packages that a file imports though the package.json of its workspace, or of the root for
  * tests, does not list them, and packages that a workspace lists but does not import.
@@ -14,7 +19,12 @@ export function dependencyProblems(
   manifests: readonly Manifest[],
 ): readonly string[] {
   return manifests.flatMap((manifest) => {
-    const own = files.filter(({ path }) => manifestOf(path, manifests) === manifest);
+    const borrowed = borrowedFolders.get(manifest.folder) ?? [];
+    const own = files.filter(
+      ({ path }) =>
+        manifestOf(path, manifests) === manifest ||
+        borrowed.some((folder) => isWithin(path, folder)),
+    );
     const unused = manifest.folder === '.' ? [] : unusedPackages(own, manifest);
     return [...own.flatMap((file) => unlistedPackages(file, manifest)), ...unused];
   });

@@ -19,6 +19,7 @@ import { startTcpProxy } from '../../support/network/tcp-proxy.ts';
 import { testStack } from '../../support/vault/stack.ts';
 import { until } from '../../../app/dev/processes/until.ts';
 import { startVault, type TestVault, startReadyVault } from '../../support/vault/vault.ts';
+import { textOfTraces, tracedTo, traceThisProcess } from '../../support/tracing/traced-vault.ts';
 import { send, type JsonAnswer, type SendOptions } from '../../support/http/send.ts';
 
 /** The responses so far, and the secrets by name that must not leak. */
@@ -27,8 +28,9 @@ interface Traces {
   readonly secrets: Map<string, string>;
 }
 
-test('no secret is in a log line, metric, error body or header, whatever fails', async (t) => {
-  const signer = await startOwnSigner();
+test('no secret is in a log line, metric, span or response, whatever fails', async (t) => {
+  const receiver = await traceThisProcess(t);
+  const signer = await startOwnSigner(tracedTo(receiver));
   t.teardown(() => signer[Symbol.asyncDispose]());
   const database = await startProxiedDatabase();
   t.teardown(() => database[Symbol.asyncDispose]());
@@ -66,6 +68,7 @@ test('no secret is in a log line, metric, error body or header, whatever fails',
     log: vault.logLines.join(''),
     'the metrics': await vault.services.metrics.registry.metrics(),
     'the signer’s metrics': signerMetrics,
+    'the traces': await textOfTraces(vault, receiver),
     'the signer’s output': signer.lines.join('\n'),
     'the error bodies': errors.map(({ text }) => text).join('\n'),
     'the headers': traces.answers.map(({ headers }) => JSON.stringify([...headers])).join('\n'),
@@ -73,9 +76,16 @@ test('no secret is in a log line, metric, error body or header, whatever fails',
   t.true(visible.log.length > 10_000);
   t.regex(visible['the metrics'], /http_route="\/v1\/documents\/:id\/certify"/);
   const { sub = '', sid } = decodeJwt(secrets.get('access token') ?? '');
-  // The log may have these, but no metric.
+  // The log may have these, but no metric and no span.
   for (const personal of [account.email, '127.0.0.1', sub, String(sid), '00000000-0000-7000']) {
     t.false(visible['the metrics'].includes(personal), personal);
+    t.false(visible['the traces'].includes(personal), around(visible['the traces'], personal));
+  }
+  for (const name of ['C_Sign', 'INSERT audit_log', 'POST /v1/auth/login/verify', 'EVALSHA']) {
+    t.true(
+      receiver.spans.some((span) => span.name === name),
+      name,
+    );
   }
   for (const [where, text] of Object.entries(visible)) {
     for (const [name, secret] of secrets) {

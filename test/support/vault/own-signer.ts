@@ -17,7 +17,8 @@ export interface OwnSigner extends AsyncDisposable {
   restart(settings?: Record<string, string>): Promise<void>;
 }
 
-export async function startOwnSigner(): Promise<OwnSigner> {
+/** @param own Environment variables of the signer beside the usual ones. */
+export async function startOwnSigner(own: Record<string, string> = {}): Promise<OwnSigner> {
   const directory = await mkdtemp(path.join(tmpdir(), 'probatio-signer-'));
   const socketPath = path.join(directory, 'signer.sock');
   const lines: string[] = [];
@@ -25,6 +26,7 @@ export async function startOwnSigner(): Promise<OwnSigner> {
     startSigner({
       environment: {
         ...testStack().signerEnvironment,
+        ...own,
         ...settings,
         SIGNER_SOCKET_PATH: socketPath,
       },

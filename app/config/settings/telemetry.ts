@@ -1,4 +1,5 @@
 import type { Variables } from '../../../signer/protocol/process/environment.ts';
+import { tracingVariables } from '../../../signer/protocol/tracing/tracing-settings.ts';
 import { Port, Text } from '../definition/forms.ts';
 import { setting } from '../definition/setting.ts';
 import { hasInternalListener, internalAddress, publicAddress, sharePort } from './listeners.ts';
@@ -26,6 +27,26 @@ export const metricsSettings = {
     }),
   },
   findConflicts: findSharedPort,
+};
+
+/** Settings of the traces. The packages of OpenTelemetry read more variables themselves. */
+export const tracingSettings = {
+  title: 'Traces',
+  introduction: 'The signer reads these variables too ([traces.md](traces.md)).',
+  settings: {
+    endpoint: {
+      variable: 'OTEL_EXPORTER_OTLP_ENDPOINT',
+      schema: tracingVariables.OTEL_EXPORTER_OTLP_ENDPOINT,
+    },
+    sampler: {
+      variable: 'OTEL_TRACES_SAMPLER',
+      schema: tracingVariables.OTEL_TRACES_SAMPLER,
+    },
+    share: {
+      variable: 'OTEL_TRACES_SAMPLER_ARG',
+      schema: tracingVariables.OTEL_TRACES_SAMPLER_ARG,
+    },
+  },
 };
 
 /** Refuses metrics on the address and port of another listener. */

@@ -1,0 +1,33 @@
+import {
+  propagation,
+  ROOT_CONTEXT,
+  context,
+  trace,
+  type Context,
+  type SpanContext,
+} from '@opentelemetry/api';
+
+/** Headers as Node has them. */
+type Headers = Readonly<Record<string, string | readonly string[] | undefined>>;
+
+const names: ReadonlySet<string> = new Set(['traceparent', 'tracestate']);
+
+/**
+ * Reads the span that the sender of a request names in `traceparent`, as W3C Trace Context has it.
+ * Returns undefined if the headers name none, or while nothing is traced.
+ */
+export function readSender(
+  headers: Headers,
+): { readonly context: Context; readonly span: SpanContext } | undefined {
+  const carried = Object.fromEntries(Object.entries(headers).filter(([name]) => names.has(name)));
+  const sender = propagation.extract(ROOT_CONTEXT, carried);
+  const span = trace.getSpanContext(sender);
+  return span === undefined ? undefined : { context: sender, span };
+}
+
+/** Returns the headers that name the current span to another process; none outside of a span. */
+export function senderHeaders(): Record<string, string> {
+  const headers: Record<string, string> = {};
+  propagation.inject(context.active(), headers);
+  return headers;
+}
