@@ -1,12 +1,12 @@
 import test, { type ExecutionContext } from 'ava';
 import { z } from 'zod';
-import { realmVariables } from '../../app/dev/identity-provider/realm.ts';
-import { until } from '../../app/dev/processes/until.ts';
-import { alice, connectTo, soon } from '../identity-provider/provider-contract.ts';
-import { proofHeader, reauth } from '../support/accounts/reauth-account.ts';
-import { assertError } from '../support/http/error-body.ts';
-import { send } from '../support/http/send.ts';
-import { issuersFile } from '../support/issuers/issuers-file.ts';
+import { realmVariables } from '../../../app/dev/identity-provider/realm.ts';
+import { until } from '../../../app/dev/processes/until.ts';
+import { alice, connectTo, soon } from '../../identity-provider/provider-contract.ts';
+import { proofHeader, reauth } from '../../support/accounts/reauth-account.ts';
+import { assertError } from '../../support/http/error-body.ts';
+import { send } from '../../support/http/send.ts';
+import { issuersFile } from '../../support/issuers/issuers-file.ts';
 import {
   asMfaUser,
   assertDisabled,
@@ -16,10 +16,10 @@ import {
   untilEarlyInStep,
   wrongCode,
   type MfaUser,
-} from '../support/mfa/mfa-user.ts';
-import { createSql } from '../support/vault/sql.ts';
-import { startReadyVault, type TestVault } from '../support/vault/vault.ts';
-import { openLogin, type KeycloakLogin } from './keycloak-login.ts';
+} from '../../support/mfa/mfa-user.ts';
+import { createSql } from '../../support/vault/sql.ts';
+import { startReadyVault, type TestVault } from '../../support/vault/vault.ts';
+import { openLogin, type KeycloakLogin } from './browser-login.ts';
 
 const issuer = z
   .url({ error: 'KEYCLOAK_ISSUER is not set: eval "$(test/labs/keycloak-lab up)"' })

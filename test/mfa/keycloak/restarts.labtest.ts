@@ -1,12 +1,12 @@
 import { execFile } from 'node:child_process';
 import { promisify } from 'node:util';
 import test from 'ava';
-import { realmVariables } from '../../app/dev/identity-provider/realm.ts';
-import { until } from '../../app/dev/processes/until.ts';
-import { connectTo, soon } from '../identity-provider/provider-contract.ts';
-import { startReplica } from '../support/documents/replica.ts';
-import { assertError } from '../support/http/error-body.ts';
-import { timed } from '../support/mfa/faulty-vault.ts';
+import { realmVariables } from '../../../app/dev/identity-provider/realm.ts';
+import { until } from '../../../app/dev/processes/until.ts';
+import { connectTo, soon } from '../../identity-provider/provider-contract.ts';
+import { startReplica } from '../../support/documents/replica.ts';
+import { assertError } from '../../support/http/error-body.ts';
+import { timed } from '../../support/mfa/faulty-vault.ts';
 import {
   asMfaUser,
   assertDisabled,
@@ -16,9 +16,9 @@ import {
   mfaActions,
   untilEarlyInStep,
   type MfaUser,
-} from '../support/mfa/mfa-user.ts';
-import { createSql } from '../support/vault/sql.ts';
-import { startReadyVault, type TestVault } from '../support/vault/vault.ts';
+} from '../../support/mfa/mfa-user.ts';
+import { createSql } from '../../support/vault/sql.ts';
+import { startReadyVault, type TestVault } from '../../support/vault/vault.ts';
 
 const { origin } = new URL(process.env['KEYCLOAK_ISSUER'] ?? '');
 const unavailable = { status: 503, code: 'identity_provider_unavailable' };
