@@ -1,4 +1,6 @@
 import { randomUUID } from 'node:crypto';
+import { once } from 'node:events';
+import { connect } from 'node:net';
 import { basename, join } from 'node:path';
 import { CreateBucketCommand } from '@aws-sdk/client-s3';
 import {
@@ -6,6 +8,7 @@ import {
   createLogins,
   type DatabaseAccess,
 } from '../../../app/dev/postgres/database.ts';
+import { until } from '../../../app/dev/processes/until.ts';
 import { createS3Client } from '../../../app/storage/s3/client.ts';
 import { apply, variable, type Kubectl } from './kubectl.ts';
 import { claim, confinedPod } from './objects.ts';
@@ -56,7 +59,7 @@ export async function startBackends(namespace: string, kubectl: Kubectl): Promis
   ]);
   await kubectl('wait', '--for=condition=Ready', 'pods', '--selector=backend', '--timeout=120s');
   const database = {
-    host: await addressOf(kubectl, 'postgres'),
+    host: await addressOf(kubectl, 'postgres', 5432),
     port: 5432,
     adminPassword,
     ownerPassword: randomUUID(),
@@ -65,13 +68,29 @@ export async function startBackends(namespace: string, kubectl: Kubectl): Promis
   };
   await createLogins(database);
   await createDatabase(database, databaseName);
-  await createBucket(`http://${await addressOf(kubectl, 's3')}:7070`, s3);
+  await createBucket(`http://${await addressOf(kubectl, 's3', 7070)}:7070`, s3);
   return { database, s3, mailDirectory: await directoryOf(kubectl, 'mail') };
 }
 
-/** Returns the address of a Service, which processes of `kube-lab exec` reach. */
-export async function addressOf(kubectl: Kubectl, service: string): Promise<string> {
-  return kubectl('get', 'service', service, '--output=jsonpath={.spec.clusterIP}');
+/**
+ * Returns the address of a Service, which processes of `kube-lab exec` reach, once it passes
+ * connections on: kube-proxy follows a moment after a pod is ready.
+ */
+export async function addressOf(kubectl: Kubectl, service: string, port: number): Promise<string> {
+  const query = '--output=jsonpath={.spec.clusterIP}';
+  const host = await kubectl('get', 'service', service, query);
+  const accepts = async () => {
+    const socket = connect({ host, port });
+    return once(socket, 'connect')
+      .then(
+        () => true,
+        () => false,
+      )
+      .finally(() => socket.destroy());
+  };
+  const what = `${service} to accept connections`;
+  await until(accepts, { what, timeoutMs: 30_000, intervalMs: 100 });
+  return host;
 }
 
 function objectsOf(name: string, { port, command, environment = {}, claimName }: Backend) {

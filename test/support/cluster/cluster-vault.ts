@@ -88,7 +88,7 @@ export async function createClusterVault(): Promise<ClusterVault> {
         ...(wait ? ['--wait'] : []),
         ...set.map((value) => `--set-json=${value}`),
       );
-      proxy.direct(await addressOf(kubectl, fullname));
+      proxy.direct(await addressOf(kubectl, fullname, 80));
       return printed;
     },
     [Symbol.asyncDispose]: () => kept.disposeAsync(),
