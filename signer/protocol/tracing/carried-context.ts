@@ -1,3 +1,4 @@
+import type { IncomingHttpHeaders } from 'node:http';
 import {
   propagation,
   ROOT_CONTEXT,
@@ -7,20 +8,16 @@ import {
   type SpanContext,
 } from '@opentelemetry/api';
 
-/** Headers as Node has them. */
-type Headers = Readonly<Record<string, string | readonly string[] | undefined>>;
-
-const names: ReadonlySet<string> = new Set(['traceparent', 'tracestate']);
-
 /**
  * Reads the span that the sender of a request names in `traceparent`, as W3C Trace Context has it.
  * Returns undefined if the headers name none, or while nothing is traced.
  */
-export function readSender(
-  headers: Headers,
-): { readonly context: Context; readonly span: SpanContext } | undefined {
-  const carried = Object.fromEntries(Object.entries(headers).filter(([name]) => names.has(name)));
-  const sender = propagation.extract(ROOT_CONTEXT, carried);
+export function readSender({
+  traceparent,
+  tracestate,
+}: IncomingHttpHeaders): { readonly context: Context; readonly span: SpanContext } | undefined {
+  if (traceparent === undefined) return undefined;
+  const sender = propagation.extract(ROOT_CONTEXT, { traceparent, tracestate });
   const span = trace.getSpanContext(sender);
   return span === undefined ? undefined : { context: sender, span };
 }

@@ -53,13 +53,13 @@ export interface Receiver extends AsyncDisposable {
 export async function startReceiver(answer: Answer = accept): Promise<Receiver> {
   const spans: ReceivedSpan[] = [];
   const texts: string[] = [];
-  const server = createServer((request, response) => {
-    void json(request).then((body) => {
-      texts.push(JSON.stringify(body));
-      spans.push(...decode(body));
-      answer(request, response);
-    });
-  });
+  const take = async (request: IncomingMessage, response: ServerResponse): Promise<void> => {
+    const body = await json(request);
+    texts.push(JSON.stringify(body));
+    spans.push(...decode(body));
+    answer(request, response);
+  };
+  const server = createServer((request, response) => void take(request, response));
   await once(server.listen(0, '127.0.0.1'), 'listening');
   return {
     url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
@@ -82,11 +82,15 @@ function decode(body: unknown): ReceivedSpan[] {
   );
 }
 
-/** Returns the names from a span up to the root of its trace. */
-export function ancestry(spans: readonly ReceivedSpan[], span: ReceivedSpan): readonly string[] {
+/** Returns the names from a span up to the root of its trace; none without a span. */
+export function ancestry(
+  spans: readonly ReceivedSpan[],
+  span: ReceivedSpan | undefined,
+): readonly string[] {
+  if (span === undefined) return [];
   const { parentSpanId, traceId } = span;
   const parent = spans.find((each) => each.traceId === traceId && each.spanId === parentSpanId);
-  return [span.name, ...(parent === undefined ? [] : ancestry(spans, parent))];
+  return [span.name, ...ancestry(spans, parent)];
 }
 
 /** Returns the spans of a trace. */

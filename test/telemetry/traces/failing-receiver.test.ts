@@ -56,9 +56,10 @@ for (const [how, answer] of failures) {
     await vault.ask();
     await vault.until(failing, 1);
     const taken = receiver.texts.length;
-    await vault.ask();
-    await until(() => receiver.texts.length > taken + 1, { what: 'retries', timeoutMs: 60_000 });
-    await vault.ask();
+    await until(async () => (await vault.ask(), receiver.texts.length > taken + 1), {
+      what: 'further batches',
+      timeoutMs: 60_000,
+    });
     t.is(await vault.lines(failing), 1);
 
     isFailing = false;
