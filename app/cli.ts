@@ -8,6 +8,7 @@ const usage = `usage: probatio <command> [options]
 
   doctor           examine the settings and everything that the app depends on
   migrate          migrate the database to the newest schema
+  partitions       take a month of the audit log out of the database, or attach it again
   grant            grant an account roles, scopes, a tenant or a plan
   revoke           revoke roles and scopes of an account, or end its sessions
   api-key create   create an internal API key
@@ -33,6 +34,7 @@ const usage = `usage: probatio <command> [options]
 const commands: ReadonlyMap<string, () => Promise<Command>> = new Map([
   ['doctor', async () => (await import('./cli/commands/doctor.ts')).doctor],
   ['migrate', async () => (await import('./cli/commands/migrate.ts')).migrate],
+  ['partitions', async () => (await import('./cli/commands/partitions.ts')).partitions],
   ['grant', async () => (await import('./cli/commands/grant.ts')).grant],
   ['revoke', async () => (await import('./cli/commands/revoke.ts')).revoke],
   ['api-key', async () => (await import('./cli/commands/api-key.ts')).apiKey],

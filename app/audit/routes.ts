@@ -73,7 +73,13 @@ export const auditRoutes = [
     params: EntryId,
     status: 200,
     response: Proof,
-    errors: ['not_found', 'proof_not_ready', 'entry_unrecoverable', 'entry_erased'],
+    errors: [
+      'not_found',
+      'proof_not_ready',
+      'entry_unrecoverable',
+      'entry_erased',
+      'entry_archived',
+    ],
     errorMembers: { entry_unrecoverable: TombstoneReference },
     audit: { actions: ['audit.read'] },
     handler: ({ proofReads }, { request, params }) => proofReads.get(request, params.id),
@@ -88,7 +94,13 @@ export const auditRoutes = [
     params: EntryId,
     status: 200,
     response: EntryVerification,
-    errors: ['not_found', 'proof_not_ready', 'entry_unrecoverable', 'entry_erased'],
+    errors: [
+      'not_found',
+      'proof_not_ready',
+      'entry_unrecoverable',
+      'entry_erased',
+      'entry_archived',
+    ],
     errorMembers: { entry_unrecoverable: TombstoneReference },
     audit: { actions: ['audit.read'] },
     handler: async ({ proofReads, clock }, { request, params }) => ({
@@ -124,7 +136,7 @@ export const auditRoutes = [
     maxBodyBytes: proofBodyBytes,
     status: 200,
     response: ExternalVerification,
-    errors: [],
+    errors: ['entry_archived'],
     audit: { actions: [], note: 'the request itself contains the proof' },
     handler: async ({ verification, clock }, { body }) => ({
       ...(await verification.verifyExternal(body.proof)),

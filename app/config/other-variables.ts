@@ -13,10 +13,10 @@ export const commandVariables = {
   settings: {
     ownerUrl: secretSetting('DATABASE_OWNER_URL', PostgresUrl, {
       form: '`postgresql://` URL with the name of a database',
-      whenUnset: 'required by `probatio migrate`',
+      whenUnset: 'required by `probatio migrate` and `probatio partitions`',
       description:
         'The database, with the login `probatio_owner`. This login is not bound by row-level ' +
-        'security: give it to `probatio migrate` only, never to the app.',
+        'security: give it to `probatio migrate` and `probatio partitions` only, never to the app.',
       rereads: 'by each command',
     }),
     maintenanceUrl: setting('MAINTENANCE_URL', Url.optional(), {

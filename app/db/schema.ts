@@ -1,6 +1,7 @@
 import type { InferKyselyDB } from '@mikro-orm/postgresql';
 import { IsolationCanary } from './canary/canary.ts';
 import { Account, Credential, Registration, Usage } from './tables/accounts.ts';
+import { AuditArchive, AuditArchiveErasure } from './tables/audit/archives.ts';
 import { AuditEntry, AuditLog, AuditSeal, AuditSequence } from './tables/audit/log.ts';
 import { AuditMark, AuditTotal, RestoreAcceptance } from './tables/audit/marks.ts';
 import { AuditDeadLetter, AuditQueue } from './tables/audit/queue.ts';
@@ -28,6 +29,8 @@ import { MaintenanceLock, MaintenanceRun } from './tables/maintenance/runs.ts';
 /** The entities of all tables, of every feature. */
 export const entities = [
   Account,
+  AuditArchive,
+  AuditArchiveErasure,
   AuditDeadLetter,
   AuditEntry,
   AuditLog,

@@ -238,6 +238,10 @@ const kinds = {
     'This maintenance task is already running; wait until it ends.',
   ),
   entry_erased: kind(410, 'The text of this entry was erased; its hash and signature remain.'),
+  entry_archived: kind(
+    410,
+    'The month of this entry is archived outside of the vault. Ask its operator for it.',
+  ),
   export_expired: kind(
     410,
     'The archive of this job was removed; submit another job for a new one.',

@@ -1,5 +1,6 @@
 import { createHash, randomUUID } from 'node:crypto';
 import { Readable } from 'node:stream';
+import { readMonthsAway } from '../audit-trail/archived-months.ts';
 import type { AuditTrail } from '../audit-trail/audit-trail.ts';
 import type { Custody } from '../audit/custody/custody.ts';
 import type { EntryReader } from '../audit/entries/readers.ts';
@@ -63,11 +64,15 @@ export function createEvidenceExports(options: EvidenceExportsOptions) {
 
   async function findContents(request: RequestedExport): Promise<ExportedDocument> {
     const { owner, documentId, includeFile } = request;
-    const files = await db.asUser(owner, async (tx) => {
+    const { files, away } = await db.asUser(owner, async (tx) => {
       await assertOwned(tx, owner, documentId);
-      return includeFile ? loadFiles(tx, owner, documentId) : [];
+      const found = includeFile ? await loadFiles(tx, owner, documentId) : [];
+      return { files: found, away: await readMonthsAway(tx) };
     });
     const resource = { type: 'document', id: documentId };
+    if (away.length > 0 && (await proofs.countMissingOfResource(owner, resource)) > 0) {
+      throw new AppError('entry_archived');
+    }
     const through = await proofs.findLastOfResource(readerFor(owner), resource);
     return { documentId, through, files };
   }
@@ -122,7 +127,8 @@ export function createEvidenceExports(options: EvidenceExportsOptions) {
     /**
      * Writes the archive of a document into the object store, with every entry up to the one that
      * is the last now, and records the export in the document's trail. Throws not_found, as
-     * `exportedFiles` does, audit_backlog_full, or the reason of `signal`.
+     * `exportedFiles` does, entry_archived if entries are in a month that is away,
+     * audit_backlog_full, or the reason of `signal`.
      */
     async write(request: RequestedExport): Promise<WrittenExport> {
       const { jobId, owner, documentId, signal } = request;

@@ -1,3 +1,4 @@
+import { readMonthsAway } from '../audit-trail/archived-months.ts';
 import type { Clock } from '../async/clock.ts';
 import type { Dlq } from '../audit/dlq/dlq.ts';
 import type { LogCheck } from '../audit/log-check/log-check.ts';
@@ -91,7 +92,10 @@ export function createMaintenance(options: MaintenanceOptions) {
 
     verifyFiles: (request: RunRequest, query: RunOptions) => runs.run(verifyFiles, request, query),
 
-    verifyLog: (request: RunRequest, query: RunOptions) => runs.run(verifyLog, request, query),
+    async verifyLog(request: RunRequest, query: RunOptions) {
+      const report = await runs.run(verifyLog, request, query);
+      return { ...report, archivedMonths: [...(await options.db.asService(readMonthsAway))] };
+    },
 
     /** Tells how the tasks fare, and what waits to be done. */
     status: createStatus(options),

@@ -62,6 +62,10 @@ export const PurgedOldJobs = reportOf('purge-jobs', {
     .meta({ description: 'Entries of the queue that were 7 days old and of no use.' }),
 }).meta({ id: 'PurgedOldJobs' });
 
+const archivedMonths = z
+  .array(z.string().regex(/^\d{4}-\d{2}$/))
+  .describe('Months in UTC, such as `2026-01`, that are archived, and so left out.');
+
 export const VerifiedLog = reportOf('verify-log', {
   madePartitions: z
     .int()
@@ -79,6 +83,7 @@ export const VerifiedLog = reportOf('verify-log', {
   mendedFindings: z
     .int()
     .meta({ description: 'Findings of earlier runs at whose places the log is whole now.' }),
+  archivedMonths,
 }).meta({ id: 'VerifiedLog' });
 
 export const CollectedGarbage = reportOf('collect-garbage', {
@@ -200,6 +205,7 @@ export const MaintenanceStatus = z
           .int()
           .min(-1)
           .describe('Months after this one that have partitions; -1 if this one has none either.'),
+        archivedMonths,
       })
       .meta({ id: 'PartitionStatus' })
       .describe('The partitions of the audit log, which `verify-log` makes a year ahead.'),

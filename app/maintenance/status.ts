@@ -1,4 +1,5 @@
 import type { z } from 'zod';
+import { readMonthsAway } from '../audit-trail/archived-months.ts';
 import { readQueues } from '../audit/dlq/alerts.ts';
 import type { Dlq } from '../audit/dlq/dlq.ts';
 import { readMonthsAhead } from '../audit/partitions/partitions.ts';
@@ -22,7 +23,8 @@ export function createStatus({ db, dlq }: StatusOptions) {
     const { totalProcessed: _sum, ...jobs } = await readStats(tx, 'all tenants');
     const { entries } = await readQueues(tx);
     const backlog = { unsigned: entries.count, oldestAt: entries.oldest?.since ?? null };
-    const partitions = { monthsAhead: await readMonthsAhead(tx) };
+    const monthsAhead = await readMonthsAhead(tx);
+    const partitions = { monthsAhead, archivedMonths: [...(await readMonthsAway(tx))] };
     return { tasks, outbox: await readOutboxState(tx), jobs, backlog, partitions };
   }
 

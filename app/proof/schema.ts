@@ -78,7 +78,13 @@ export const Batch = z
   })
   .meta({ id: 'BatchVerificationRequest' });
 
-const absences = ['not_found', 'proof_not_ready', 'entry_unrecoverable', 'entry_erased'] as const;
+const absences = [
+  'not_found',
+  'proof_not_ready',
+  'entry_unrecoverable',
+  'entry_erased',
+  'entry_archived',
+] as const;
 
 const BatchVerdict = z
   .strictObject({

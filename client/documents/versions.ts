@@ -47,7 +47,8 @@ export interface DocumentVersions {
   addVersion(id: string, version: NewVersion, etag: string): Promise<DocumentVersion>;
   /**
    * Resolves with the audit proofs of the sealed versions, oldest version first. Omits proofs that
-   * are not signed yet.
+   * are not signed yet, and those of months that are archived outside of the vault. Throws
+   * VaultError 410 entry_archived if none is left.
    */
   proofs(id: string): Promise<AuditProof[]>;
 }

@@ -27,8 +27,8 @@ const AuditKeys = z.object({ keys: z.array(AuditKey) });
 export interface Proofs {
   /**
    * Resolves with an audit proof. If the entry is not signed yet, retries for a while, then throws
-   * VaultError 404 proof_not_ready. Also throws 404 not_found, and 410 entry_unrecoverable or
-   * entry_erased.
+   * VaultError 404 proof_not_ready. Also throws 404 not_found, and 410 entry_unrecoverable,
+   * entry_erased, or entry_archived while the month of the entry is archived outside of the vault.
    */
   get(id: string): Promise<AuditProof>;
   /** Resolves with the proofs of the vault's last restores from a backup, newest first. */

@@ -10,6 +10,8 @@ export interface TableException {
 
 export const tableOwners: TableOwners = {
   accounts: ['app/accounts', 'app/registration', 'app/lifecycle'],
+  audit_archive_erasures: ['app/audit'],
+  audit_archives: ['app/audit-trail', 'app/audit'],
   audit_dead_letters: ['app/audit'],
   audit_entries: ['app/audit'],
   audit_log: ['app/audit-trail', 'app/audit'],

@@ -48,7 +48,7 @@ async function listTables(client: Client): Promise<Table[]> {
 }
 
 /** Tables whose rows belong to nobody and are visible to every user. */
-const shownToAll: ReadonlySet<string> = new Set(['sync_epochs']);
+const shownToAll: ReadonlySet<string> = new Set(['audit_archives', 'sync_epochs']);
 
 /** Runs a statement as the app does for a user, and rolls it back. */
 async function asUser(tenant: Tenant | undefined, sql: string, values: unknown[] = []) {

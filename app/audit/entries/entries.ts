@@ -1,6 +1,8 @@
 import { sql } from 'kysely';
 import type { z } from 'zod';
+import { readMonthsAway } from '../../audit-trail/archived-months.ts';
 import type { Database, Tx } from '../../db/database.ts';
+import { AppError } from '../../errors/app-error.ts';
 import { cutPage } from '../../http/responses/page.ts';
 import type { ServiceRequest } from '../../http/requests/request.ts';
 import { maxLookedThrough, selectInReach, selectMatches } from './matches.ts';
@@ -18,13 +20,15 @@ export function createEntries({ db }: { readonly db: Database }) {
     /**
      * Lists the entries that the caller may see, newest first. A page may contain fewer entries
      * than `query.limit`, since at most 10,000 entries are examined for one page, and at most 1 MiB
-     * of text is read. `cursor` is undefined on the last page.
+     * of text is read. `cursor` is undefined on the last page. Entries of months that are away are
+     * left out. Throws entry_archived if all of the time asked for is in such months.
      */
     list: (
       { caller }: ServiceRequest,
       query: Query,
     ): Promise<{ readonly entries: View[]; readonly cursor: string | undefined }> =>
       asReader(db, caller, async (tx) => {
+        await assertInLog(tx, query);
         const inReach = selectInReach(tx, caller, query);
         const matches = await selectMatches(tx, inReach, query)
           .limit(query.limit + 1)
@@ -51,6 +55,19 @@ export function createEntries({ db }: { readonly db: Database }) {
         return { entries, cursor: isShown ? shown : last?.id };
       }),
   };
+}
+
+async function assertInLog(tx: Tx, { from, to }: Query): Promise<void> {
+  if (from === undefined || to === undefined || from >= to) return;
+  const away = await readMonthsAway(tx);
+  if (away.length === 0) return;
+  const end = new Date(to.getTime() - 1);
+  const month = new Date(Date.UTC(from.getUTCFullYear(), from.getUTCMonth()));
+  while (month <= end) {
+    if (!away.includes(month.toISOString().slice(0, 7))) return;
+    month.setUTCMonth(month.getUTCMonth() + 1);
+  }
+  throw new AppError('entry_archived');
 }
 
 /** The time in the entry's id (UUIDv7), by which entries are ordered and filtered. */

@@ -1,3 +1,4 @@
+import { sql } from 'kysely';
 import type { Tx } from '../../db/database.ts';
 
 /**
@@ -37,10 +38,11 @@ export async function countTraces(tx: Tx, userIds: readonly string[]): Promise<n
  * Erases the text, with the salt in it, of every audit entry about these users for good. Hash,
  * signature and `seq` stay, so that the log still verifies. Also removes the users' sequence
  * counters, and their tallies and downloads that are not entries yet. The database refuses the
- * whole erasure if an entry of the users is pending or in the dead-letter queue. Returns the number
- * of erased entries.
+ * whole erasure if an entry of the users is pending or in the dead-letter queue. Entries of months
+ * that are away are erased when these are attached. Returns the number of erased entries.
  */
 export async function eraseTraces(tx: Tx, userIds: readonly string[], now: Date): Promise<number> {
+  await recordErasures(tx, userIds, now);
   await tx.deleteFrom('audit_tallies').where('user_id', 'in', userIds).execute();
   await tx.deleteFrom('downloads').where('user_id', 'in', userIds).execute();
   await tx.deleteFrom('audit_sequences').where('user_id', 'in', userIds).execute();
@@ -51,4 +53,17 @@ export async function eraseTraces(tx: Tx, userIds: readonly string[], now: Date)
     .where('erased_at', 'is', null)
     .executeTakeFirst();
   return Number(numUpdatedRows);
+}
+
+/**
+ * Records for the months that are away that the entries of these users are to be erased, unless the
+ * user's id says that the user came later. No month leaves or returns until the transaction ends.
+ */
+async function recordErasures(tx: Tx, userIds: readonly string[], now: Date): Promise<void> {
+  await sql`
+    insert into audit_archive_erasures (month, user_id, recorded_at)
+    select month, id, ${now}::timestamptz from audit_archives, unnest(${userIds}::uuid[]) as id
+    where state <> 'ATTACHED'
+      and month >= coalesce(to_char(uuid_extract_timestamp(id) at time zone 'UTC', 'YYYY-MM'), '')
+    on conflict do nothing`.execute(tx);
 }

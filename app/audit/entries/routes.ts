@@ -20,7 +20,7 @@ export const entryRoutes = [
     status: 200,
     response: EntryList,
     maxAnswerBytes: listBytes,
-    errors: [],
+    errors: ['entry_archived'],
     handler: async ({ entries }, { request, query, reply }) => {
       const page = await entries.list(request, query);
       linkNextPage(reply, query, page.cursor);

@@ -10,7 +10,7 @@ export interface Proofs {
   /**
    * Returns the audit proof of an entry. Throws not_found if there is no entry that the caller may
    * see, proof_not_ready until the entry is signed, entry_unrecoverable with the tombstone's id as
-   * `proofId` if the entry was abandoned, or entry_erased.
+   * `proofId` if the entry was abandoned, entry_erased, or entry_archived while its month is away.
    */
   get(caller: EntryReader, entryId: string): Promise<AuditProof>;
   /**
@@ -22,6 +22,8 @@ export interface Proofs {
   readonly findOfResource: StoredProofs['findOfResource'];
   /** Returns the number of the last entry of a resource; 0 if the caller sees none. */
   readonly findLastOfResource: StoredProofs['findLastOfResource'];
+  /** Counts the entries of a resource that the log lacks, as StoredProofs does. */
+  readonly countMissingOfResource: StoredProofs['countMissingOfResource'];
   /** Returns the proofs of the last restores of the vault, newest first. */
   readonly findRestores: StoredProofs['findRestores'];
   /**
@@ -77,6 +79,7 @@ export function createProofs({ db, storedProofs, sealer }: ProofsOptions): Proof
     },
     findOfResource: storedProofs.findOfResource,
     findLastOfResource: storedProofs.findLastOfResource,
+    countMissingOfResource: storedProofs.countMissingOfResource,
     findRestores: storedProofs.findRestores,
     async waitFor(caller, entryId, ms) {
       const deadline = performance.now() + ms;

@@ -1,6 +1,7 @@
 import { sql, type Selectable } from 'kysely';
+import { isOfMonths, readMonths, type Month } from '../../audit-trail/archived-months.ts';
 import { nobody } from '../../audit-trail/event.ts';
-import type { Database, Tx } from '../../db/database.ts';
+import type { Database, Owner, Tx } from '../../db/database.ts';
 import type { Schema } from '../../db/schema.ts';
 import type { RegisteredKey } from '../../proof/registered-key.ts';
 import type { KeyRegistry } from '../../signing-keys/registry.ts';
@@ -12,7 +13,12 @@ import { asReader, selectReadable, type EntryReader } from '../entries/readers.t
 
 /** The reason why an entry has no proof, as an error code. */
 export interface Absence {
-  readonly reason: 'not_found' | 'proof_not_ready' | 'entry_unrecoverable' | 'entry_erased';
+  readonly reason:
+    | 'not_found'
+    | 'proof_not_ready'
+    | 'entry_unrecoverable'
+    | 'entry_erased'
+    | 'entry_archived';
   readonly retryAfterSeconds?: number;
 }
 
@@ -62,6 +68,7 @@ const readColumns = [
 
 const absent = {
   missing: { reason: 'not_found' },
+  archived: { reason: 'entry_archived' },
   erased: { reason: 'entry_erased' },
   abandoned: { reason: 'entry_unrecoverable' },
   /** The long delay leaves time for an operator, who has to retry the dead entry. */
@@ -90,18 +97,20 @@ export function createStoredProofs({ db, registry }: StoredProofsOptions) {
 
   /**
    * Returns one result for each id, in the order of the ids. An entry that the caller may not see
-   * is reported as not_found.
+   * is reported as not_found, and an id of a month that is away as entry_archived, whether or not
+   * there is such an entry.
    */
   async function find(caller: EntryReader, entryIds: readonly string[]): Promise<StoredProof[]> {
-    const rows = await asReader(db, caller, (tx) =>
-      selectReadable(tx, caller)
-        .select(readColumns)
-        .where('id', '=', sql<string>`any(${entryIds}::uuid[])`)
-        .execute(),
-    );
+    const { rows, away } = await asReader(db, caller, (tx) => readRows(tx, caller, entryIds));
     const keys = await findKeys(rows);
     const byId = new Map(rows.map((row) => [row.id, row]));
-    return entryIds.map((entryId) => toStored(entryId, byId.get(entryId), keys));
+    return entryIds.map((entryId) => {
+      const row = byId.get(entryId);
+      if (row === undefined && isOfMonths(away, entryId)) {
+        return { entryId, absence: absent.archived };
+      }
+      return toStored(entryId, row, keys);
+    });
   }
 
   /** Returns the sizes in bytes of the texts of the entries that the caller may see. */
@@ -135,6 +144,30 @@ export function createStoredProofs({ db, registry }: StoredProofsOptions) {
           .executeTakeFirst(),
       );
       return last?.seq ?? 0;
+    },
+
+    /** Counts the numbers of a resource that were given out, and have no entry in the log. */
+    async countMissingOfResource(owner: Owner, { type, id }: Resource): Promise<number> {
+      const trail = await db.asUser(owner, (tx) =>
+        tx
+          .selectFrom('audit_sequences as trail')
+          .select(({ selectFrom, ref, fn }) => [
+            'last_seq',
+            selectFrom('audit_log as entry')
+              .select(fn.countAll<number>().as('count'))
+              .where('entry.user_id', '=', ref('trail.user_id'))
+              .where('entry.tenant_id', '=', ref('trail.tenant_id'))
+              .where('entry.resource_type', '=', ref('trail.resource_type'))
+              .where('entry.resource_id', '=', ref('trail.resource_id'))
+              .as('count'),
+          ])
+          .where('user_id', '=', owner.userId)
+          .where('tenant_id', '=', owner.tenantId)
+          .where('resource_type', '=', type)
+          .where('resource_id', '=', id)
+          .executeTakeFirst(),
+      );
+      return trail === undefined ? 0 : trail.last_seq - Number(trail.count);
     },
 
     /** Yields the results of `find` in slices whose entries have at most 1 MiB of text. */
@@ -190,6 +223,28 @@ export function createStoredProofs({ db, registry }: StoredProofsOptions) {
       return rows.map(({ id }) => id);
     },
   };
+}
+
+/** Reads entries and, if some are not there, the months that are away. */
+async function readRows(
+  tx: Tx,
+  caller: EntryReader,
+  entryIds: readonly string[],
+): Promise<{ readonly rows: readonly Row[]; readonly away: readonly Month[] }> {
+  const select = (ids: readonly string[]) =>
+    selectReadable(tx, caller)
+      .select(readColumns)
+      .where('id', '=', sql<string>`any(${ids}::uuid[])`)
+      .execute();
+  const rows = await select(entryIds);
+  if (rows.length === entryIds.length) return { rows, away: [] };
+  const months = await readMonths(tx);
+  const found = new Set(rows.map(({ id }) => id));
+  // A month may have returned between the two statements.
+  const returned = entryIds.filter((id) => !found.has(id) && isOfMonths(months.returned, id));
+  return returned.length === 0
+    ? { rows, away: months.away }
+    : { rows: [...rows, ...(await select(returned))], away: months.away };
 }
 
 /** The version of a document that the text of an entry names. */

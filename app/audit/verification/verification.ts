@@ -1,3 +1,4 @@
+import { isOfMonths, readMonthsAway, type Month } from '../../audit-trail/archived-months.ts';
 import { createFairSlots } from '../../async/fair-slots.ts';
 import type { Database } from '../../db/database.ts';
 import { AppError } from '../../errors/app-error.ts';
@@ -91,7 +92,11 @@ export function createVerification(options: VerificationOptions) {
       return { total, valid, invalid: total - valid, results: Object.fromEntries(results) };
     },
 
-    /** Verifies an audit proof from outside of the vault with the registered key that it names. */
+    /**
+     * Verifies an audit proof from outside of the vault with the registered key that it names.
+     * Throws entry_archived if the key is compromised and the month of the entry is away, so that
+     * nobody can tell whether the vault held the entry before.
+     */
     async verifyExternal(proof: AuditProof): Promise<Verdict> {
       let key = await registry.find(proof.hsmKeyId);
       if (key?.state === 'CREATED') {
@@ -99,13 +104,19 @@ export function createVerification(options: VerificationOptions) {
         await registry.refresh();
         key = await registry.find(proof.hsmKeyId);
       }
-      const isDoubtful = key?.state === 'COMPROMISED';
-      return verifyProof(proof, key, isDoubtful ? await findHeldSince(db, proof) : undefined);
+      if (key?.state !== 'COMPROMISED') return verifyProof(proof, key, undefined);
+      const heldSince = await findHeldSince(db, proof);
+      if (heldSince === undefined && isOfMonths(await db.asService(readMonthsAway), proof.id)) {
+        throw new AppError('entry_archived');
+      }
+      return verifyProof(proof, key, heldSince);
     },
 
     /** Verifies the newest entries that the caller may see. */
     async verifyNewest(caller: Caller, limit: number): Promise<LogStatus> {
       const newest = await storedProofs.findNewestIds(caller, limit);
+      // The limit is reached before any month that is away, unless the log ends before it.
+      const away = newest.length < limit ? await db.asService(readMonthsAway) : [];
       const verdicts = await verifyAll(caller, newest);
       const count = (is: (verdict: EntryVerdict) => boolean) =>
         verdicts.filter(([, verdict]) => is(verdict)).length;
@@ -113,7 +124,7 @@ export function createVerification(options: VerificationOptions) {
       const valid = count((verdict) => verdict.valid);
       const pending = count(({ reason }) => reason === 'proof_not_ready');
       const abandoned = count(({ reason }) => reason === 'entry_unrecoverable');
-      const message = describe({ checked, valid, pending, abandoned });
+      const message = describe({ checked, valid, pending, abandoned, away });
       return { checked, valid, invalid: checked - valid, pending, message };
     },
   };
@@ -125,6 +136,7 @@ const absences: ReadonlySet<EntryVerdict['reason']> = new Set([
   'proof_not_ready',
   'entry_unrecoverable',
   'entry_erased',
+  'entry_archived',
 ] satisfies Absence['reason'][]);
 
 function unverified({ reason }: Absence): EntryVerdict {
@@ -142,14 +154,16 @@ interface Counts {
   readonly valid: number;
   readonly pending: number;
   readonly abandoned: number;
+  readonly away: readonly Month[];
 }
 
-function describe({ checked, valid, pending, abandoned }: Counts): string {
+function describe({ checked, valid, pending, abandoned, away }: Counts): string {
   const found =
     valid === checked
       ? `All ${checked} signed entries are valid.`
       : `${checked - valid} of ${checked} signed entries are NOT valid.`;
   const waiting = pending === 0 ? '' : ` ${pending} pending: not signed yet.`;
   const lost = abandoned === 0 ? '' : ` ${abandoned} given up: a signed tombstone says so.`;
-  return found + waiting + lost;
+  const archived = away.length === 0 ? '' : ` Archived, and left out: ${away.join(', ')}.`;
+  return found + waiting + lost + archived;
 }

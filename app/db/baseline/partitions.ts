@@ -64,4 +64,38 @@ grant execute on function make_audit_partitions() to probatio_service;
 -- A clock that lags at the beginning of a month makes ids of the month before.
 select make_audit_month((date_trunc('month', now() at time zone 'UTC') - interval '1 month')::date);
 select make_audit_partitions();
+
+-- Months of the log that were detached, with what their rows were. The owner writes this table and
+-- the next one, so that row-level security is not forced.
+create table audit_archives (
+  month text primary key,
+  state text not null,
+  entries bigint,
+  seals bigint,
+  digest bytea,
+  detached_at timestamptz(3) not null default now(),
+  attached_at timestamptz(3),
+  constraint audit_archives_month check (month ~ '^[0-9]{4}-[0-9]{2}$'),
+  constraint audit_archives_state check (state in ('DETACHING', 'AWAY', 'ATTACHED')),
+  constraint audit_archives_noted check ((state = 'DETACHING') = (digest is null)
+    and (digest is null) = (entries is null) and (digest is null) = (seals is null)),
+  constraint audit_archives_returned check ((state = 'ATTACHED') = (attached_at is not null))
+);
+alter table audit_archives enable row level security;
+create policy audit_archives_shown on audit_archives for select to probatio_app using (true);
+create policy audit_archives_service on audit_archives to probatio_service
+  using (true) with check (true);
+grant select on audit_archives to probatio_app, probatio_service;
+
+-- Erasures that are carried out when a month is attached again.
+create table audit_archive_erasures (
+  month text not null,
+  user_id uuid not null,
+  recorded_at timestamptz(3) not null,
+  primary key (month, user_id)
+);
+alter table audit_archive_erasures enable row level security;
+create policy audit_archive_erasures_service on audit_archive_erasures to probatio_service
+  using (true) with check (true);
+grant select, insert on audit_archive_erasures to probatio_service;
 `;

@@ -7,6 +7,8 @@ import type { PolicyFacts } from './table-facts.ts';
 export interface ExpectedTable {
   readonly name: string;
   readonly isView: boolean;
+  /** Whether row-level security also binds the owner. */
+  readonly isForced: boolean;
   readonly policies: readonly PolicyFacts[];
   readonly triggers: readonly string[];
 }
@@ -16,6 +18,7 @@ export function expectTables(roles: DatabaseRoles): readonly ExpectedTable[] {
   return entities.map(({ meta }) => ({
     name: meta.tableName,
     isView: meta.view === true,
+    isForced: meta.rowLevelSecurity === 'force',
     policies: meta.policies.map((policy) => toFacts(policy, roles)),
     triggers: meta.triggers.map(({ name = '' }) => name),
   }));

@@ -44,7 +44,7 @@ function findDifference(expected: ExpectedTable, actual: TableFacts): string | u
   if (!actual.isEnabled) {
     return `row-level security of ${name} is off: alter table ${name} enable row level security`;
   }
-  if (!actual.isForced) {
+  if (expected.isForced && !actual.isForced) {
     return `row-level security of ${name} is lax: alter table ${name} force row level security`;
   }
   for (const policy of expected.policies) {

@@ -2,6 +2,7 @@ import type { Client } from 'pg';
 import { setTimeout as pause } from 'node:timers/promises';
 import type { DatabaseRoles } from '../columns/roles.ts';
 import { MigrationFailed } from './migration-failed.ts';
+import { inTransaction, lockTimeoutMs, patienceMs, untilLocked } from './locks.ts';
 import { concurrentIndexOf, type MigrationPlan } from './plan.ts';
 
 /** An arbitrary key of the advisory lock that lets only one process migrate at a time. */
@@ -9,12 +10,6 @@ const lockKey = 7_364_128_801;
 
 /** Milliseconds between questions whether the process that migrates has ended. */
 const turnMs = 200;
-/** Milliseconds for which requests may wait behind a statement that waits for a lock. */
-const lockTimeoutMs = 500;
-/** Milliseconds in which requests go on before a migration asks for the lock again. */
-const pauseMs = 1_000;
-/** Milliseconds for which one migration, or one statement, asks for its locks. */
-const patienceMs = 600_000;
 
 interface RunOptions {
   readonly roles: DatabaseRoles;
@@ -81,18 +76,12 @@ async function runTransaction(
   { name, statements }: MigrationPlan,
   patience: number,
 ): Promise<void> {
-  await untilLocked(patience, async () => {
-    try {
-      await client.query(`begin; set local lock_timeout = ${lockTimeoutMs}`);
+  await untilLocked(patience, () =>
+    inTransaction(client, async () => {
       for (const statement of statements) await client.query(statement);
       await record(client, name);
-      await client.query('commit');
-    } catch (error) {
-      // A failed rollback must not hide the error that caused it.
-      await client.query('rollback').catch(() => undefined);
-      throw error;
-    }
-  });
+    }),
+  );
 }
 
 /** Runs statements outside of a transaction. If it is killed, they run again from the first one. */
@@ -124,22 +113,4 @@ async function isBuilt(client: Client, index: string): Promise<boolean> {
 
 async function record(client: Client, name: string): Promise<void> {
   await client.query('insert into migrations (name) values ($1)', [name]);
-}
-
-/** A lock that was not available in time, and a deadlock. */
-const isOfLocks = (error: unknown) =>
-  error instanceof Error && ['55P03', '40P01'].includes((error as { code?: string }).code ?? '');
-
-/** Does `work` again, after a pause, for as long as it does not get its locks. */
-async function untilLocked(patience: number, work: () => Promise<unknown>): Promise<void> {
-  const endsAt = performance.now() + patience;
-  for (;;) {
-    try {
-      await work();
-      return;
-    } catch (error) {
-      if (!isOfLocks(error) || performance.now() >= endsAt) throw error;
-    }
-    await pause(pauseMs);
-  }
 }

@@ -1,10 +1,12 @@
 import type { z } from 'zod';
+import { readMonthsAway } from '../../audit-trail/archived-months.ts';
 import type { ProofReads } from '../../audit/proof-reads.ts';
 import type { Proofs } from '../../audit/proofs/proofs.ts';
 import type { Database } from '../../db/database.ts';
 import type { Caller } from '../../http/requests/caller.ts';
 import type { ServiceRequest } from '../../http/requests/request.ts';
 import { cutPage } from '../../http/responses/page.ts';
+import { AppError } from '../../errors/app-error.ts';
 import { loadOwner } from '../records/document-rows.ts';
 import type { DocumentProofList } from './schema.ts';
 
@@ -29,9 +31,14 @@ export type DocumentProofs = ReturnType<typeof createDocumentProofs>;
 
 /** Creates the service that returns the proofs of documents. */
 export function createDocumentProofs({ db, proofs, proofReads }: DocumentProofsOptions) {
-  async function read(caller: Caller, id: string, page: ListPage): Promise<ProofsPage> {
-    const { limit, cursor: after } = page;
-    const { onlyVersion, ...owner } = await db.asUser(caller, (tx) => loadOwner(tx, caller, id));
+  async function read(caller: Caller, id: string, asked: ListPage): Promise<ProofsPage> {
+    const { limit, cursor: after } = asked;
+    const { document, away } = await db.asUser(caller, async (tx) => ({
+      document: await loadOwner(tx, caller, id),
+      away: await readMonthsAway(tx),
+    }));
+    const { onlyVersion, createdAt, ...owner } = document;
+    const archived = away.filter((month) => month >= createdAt.toISOString().slice(0, 7));
     // The audit entries belong to the document's owner. A recipient may read the proofs of the
     // seals of shared versions, but not those that tell with whom else the document is shared.
     const reader = { ...caller, ...owner };
@@ -49,11 +56,15 @@ export function createDocumentProofs({ db, proofs, proofReads }: DocumentProofsO
     const found = await proofs.list(reader, ids);
     const newestId = ids.at(-1);
     const isWhole = after === undefined && cursor === undefined;
-    // Nothing of the document is signed yet: say so, and when to ask again.
-    if (found.length === 0 && newestId !== undefined && isWhole) await proofs.get(reader, newestId);
+    if (found.length === 0 && isWhole) {
+      // Nothing of the document is signed yet: say so, and when to ask again.
+      if (newestId !== undefined) await proofs.get(reader, newestId);
+      if (archived.length > 0) throw new AppError('entry_archived');
+    }
     const signed = new Set(found.map((proof) => proof.id));
     const actions = rows.filter((row) => signed.has(row.id)).map((row) => [row.id, row.action]);
-    return { proofs: found, actions: Object.fromEntries(actions), cursor };
+    const page = { proofs: found, actions: Object.fromEntries(actions), cursor };
+    return archived.length === 0 ? page : { ...page, archived };
   }
 
   return {
@@ -61,7 +72,7 @@ export function createDocumentProofs({ db, proofs, proofReads }: DocumentProofsO
      * Returns a page of the audit proofs of a document, oldest first: all of them to its owner,
      * those of its seals to a recipient. Leaves out entries that are not signed yet. Throws
      * not_found. If the document has entries but none has a proof, throws as `Proofs.get` does for
-     * the newest entry.
+     * the newest entry, and entry_archived if all may be in months that are away.
      */
     list: (request: ServiceRequest, id: string, page: ListPage): Promise<ProofsPage> =>
       proofReads.record(request.caller, read(request.caller, id, page)),

@@ -63,7 +63,13 @@ export const sealingRoutes = [
     status: 200,
     response: DocumentProofList,
     maxAnswerBytes: listBytes,
-    errors: ['not_found', 'proof_not_ready', 'entry_unrecoverable', 'entry_erased'],
+    errors: [
+      'not_found',
+      'proof_not_ready',
+      'entry_unrecoverable',
+      'entry_erased',
+      'entry_archived',
+    ],
     errorMembers: { entry_unrecoverable: TombstoneReference },
     audit: { actions: ['audit.read'] },
     handler: async ({ documentProofs }, { request, params, query, reply }) => {

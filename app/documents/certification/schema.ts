@@ -16,5 +16,12 @@ export const DocumentProofList = z
     actions: z
       .record(z.string(), z.string())
       .describe('The action of each proof by its id, such as `document.sealed`.'),
+    archived: z
+      .array(z.string().regex(/^\d{4}-\d{2}$/))
+      .optional()
+      .describe(
+        'Months in UTC, such as `2026-01`, that are archived outside of the vault: proofs of the ' +
+          'document from these months are left out. Absent if nothing is.',
+      ),
   })
   .meta({ id: 'DocumentProofs' });

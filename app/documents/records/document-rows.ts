@@ -157,13 +157,14 @@ export async function loadHash(tx: Tx, reader: Owner, id: string): Promise<strin
 interface ReadableDocument extends Owner {
   /** The only version that is shared with the reader; null if all may be read. */
   readonly onlyVersion: number | null;
+  readonly createdAt: Date;
 }
 
 /** Returns the owner of a document that the reader may read. Throws not_found. */
 export async function loadOwner(tx: Tx, reader: Owner, id: string): Promise<ReadableDocument> {
   const owner = await tx
     .selectFrom('documents')
-    .select(['user_id as userId', 'tenant_id as tenantId'])
+    .select(['user_id as userId', 'tenant_id as tenantId', 'created_at as createdAt'])
     .select(onlyVersionFor(reader).as('onlyVersion'))
     .where('id', '=', id)
     .where(isReadableBy(reader))

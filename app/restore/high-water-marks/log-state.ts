@@ -1,3 +1,4 @@
+import { isOfMonths, readMonthsAway } from '../../audit-trail/archived-months.ts';
 import type { Tx } from '../../db/database.ts';
 import type { LogState } from './mark.ts';
 
@@ -10,13 +11,14 @@ export async function countSealed(tx: Tx): Promise<number> {
   return Number(sealed ?? 0);
 }
 
+/** Returns whether the log has a seal of this entry, or had it in a month that is away. */
 export async function isSealed(tx: Tx, entryId: string): Promise<boolean> {
   const seal = await tx
     .selectFrom('audit_seals')
     .select('entry_id')
     .where('entry_id', '=', entryId)
     .executeTakeFirst();
-  return seal !== undefined;
+  return seal !== undefined || isOfMonths(await readMonthsAway(tx), entryId);
 }
 
 /** Lists the ids of all registered keys. */

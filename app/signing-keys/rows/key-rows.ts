@@ -1,5 +1,6 @@
 import { sql } from 'kysely';
 import type { SigningPurpose } from '../../../signer/protocol/protocol.ts';
+import { isOfMonths, readMonthsAway } from '../../audit-trail/archived-months.ts';
 import type { Tx } from '../../db/database.ts';
 import { takesLock } from '../../db/lock-order.ts';
 import { AppError } from '../../errors/app-error.ts';
@@ -7,6 +8,12 @@ import { keyColumns } from '../../proof/registered-key.ts';
 import type { SignerClock } from './signer-clock.ts';
 
 export type KeyRow = Awaited<ReturnType<typeof lockKeys>>[number];
+
+interface KeyFacts {
+  readonly left: number;
+  readonly recorded: boolean;
+  readonly recordId: string | null;
+}
 
 /**
  * Throws key_not_published, with the remaining seconds, unless the key was registered
@@ -17,15 +24,17 @@ export async function requirePublished(
   keyId: string,
   publishSeconds: number,
 ): Promise<void> {
-  const { rows } = await sql<{ readonly left: number; readonly recorded: boolean }>`
+  const { rows } = await sql<KeyFacts>`
     select ceil(${publishSeconds} - extract(epoch from clock_timestamp() - k.registered_at))::int
         as "left",
-      exists (select from audit_seals where entry_id = k.record_id)
-        as recorded
+      exists (select from audit_seals where entry_id = k.record_id) as recorded,
+      k.record_id as "recordId"
     from signing_keys k
     where k.key_id = ${keyId}`.execute(tx);
-  const { left = 1, recorded = false } = rows[0] ?? {};
-  if (recorded && left <= 0) return;
+  const { left = 1, recorded = false, recordId = null } = rows[0] ?? {};
+  const isArchived = async () =>
+    recordId !== null && isOfMonths(await readMonthsAway(tx), recordId);
+  if (left <= 0 && (recorded || (await isArchived()))) return;
   throw new AppError('key_not_published', { retryAfterSeconds: Math.max(left, 1) });
 }
 

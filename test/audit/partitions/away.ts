@@ -1,0 +1,57 @@
+import { randomUUID } from 'node:crypto';
+import type { ExecutionContext } from 'ava';
+import { v7 as uuidv7 } from 'uuid';
+import type { Owner } from '../../../app/db/database.ts';
+import { untilSealed } from '../../support/accounts/purge-vault.ts';
+import { eventOf, openTrail } from '../../support/audit/entries.ts';
+import { runCli } from '../../support/processes/run-cli.ts';
+import { startMaintenanceVault } from '../../support/vault/maintenance-vault.ts';
+
+/** A vault whose log has entries of the month before the last, and the commands of its owner. */
+export type AwayVault = Awaited<ReturnType<typeof startAwayVault>>;
+
+/** Returns the first instant of a month from the present one. */
+export function beginOf(months: number): Date {
+  const now = new Date();
+  return new Date(Date.UTC(now.getUTCFullYear(), now.getUTCMonth() + months, 1));
+}
+
+export async function startAwayVault(t: ExecutionContext) {
+  const context = await startMaintenanceVault({ MAINTENANCE_VERIFY_DAYS: '1' });
+  t.teardown(() => context.stop());
+  const { vault, sql } = context;
+  const trail = await openTrail(vault);
+  t.teardown(() => trail.close());
+  const begin = beginOf(-2);
+  const month = begin.toISOString().slice(0, 7);
+  const suffix = month.replace('-', '_');
+  await sql(`select make_audit_month('${month}-01')`);
+  await sql(`alter table audit_log_${suffix} owner to probatio_owner`);
+  await sql(`alter table audit_seals_${suffix} owner to probatio_owner`);
+  let made = 0;
+  return {
+    ...context,
+    trail,
+    begin,
+    month,
+    log: `audit_log_${suffix}`,
+    seals: `audit_seals_${suffix}`,
+    /** Appends an entry of a resource; with `isOld` its id is of the month that leaves. */
+    async append(
+      owner: Owner,
+      resource: { readonly type: string; readonly id: string },
+      isOld: boolean,
+    ): Promise<string> {
+      made += 1;
+      const entryId = isOld ? uuidv7({ msecs: begin.getTime() + made }) : uuidv7();
+      const event = eventOf(owner, resource.id, { resource, entryId });
+      await trail.db.asService((tx) => trail.trail.append(tx, event));
+      return entryId;
+    },
+    sealed: () => untilSealed(sql),
+    /** Runs `probatio partitions` as the owner. */
+    partitions: (...args: readonly string[]) =>
+      runCli(['partitions', ...args], { DATABASE_OWNER_URL: vault.databases.owner }),
+    newOwner: (): Owner => ({ userId: randomUUID(), tenantId: 'default' }),
+  };
+}
