@@ -1,0 +1,96 @@
+import anyTest, { type ExecutionContext, type TestFn } from 'ava';
+import { until } from '../../app/dev/processes/until.ts';
+import { defaultRetry } from '../../client/http/retry.ts';
+import { assertNoViolation, assertProofsVerify, untilSealed } from '../faults/audit/audit-check.ts';
+import { startLoad, type Load } from '../faults/vault/load.ts';
+import { createAccount, logIn } from '../faults/vault/user.ts';
+import {
+  createClusterVault,
+  fullname,
+  type ClusterVault,
+} from '../support/cluster/cluster-vault.ts';
+import { evict, list } from '../support/cluster/kubectl.ts';
+import { seed, seededRandom } from '../support/runs/rounds.ts';
+
+const test = anyTest.serial as TestFn<{ vault: ClusterVault }>;
+const retry = { ...defaultRetry, attempts: 1 };
+/** A client that opens a connection for each request. */
+const reconnecting: typeof fetch = (input, init) => {
+  const headers = new Headers(init?.headers);
+  headers.set('connection', 'close');
+  return fetch(input, { ...init, headers });
+};
+
+test.before(async (t) => {
+  t.timeout(600_000);
+  t.context = { vault: await createClusterVault() };
+  await t.context.vault.install(['replicaCount=2']);
+});
+test.after.always((t) => t.context.vault?.[Symbol.asyncDispose]());
+
+test('no request fails while a value, the pods and their number change', async (t) => {
+  t.timeout(600_000);
+  t.log(`SEED=${seed}`);
+  const { vault } = t.context;
+  const loads = await Promise.all(
+    [{ retry }, { retry, fetch: reconnecting }].map(async (options) => {
+      const user = await logIn(vault, await createAccount(vault), options);
+      return startLoad(vault.baseUrl, [user], seededRandom(seed));
+    }),
+  );
+  const during = async (what: string, change: () => Promise<unknown>) => {
+    await change();
+    await untilMoreSucceed(loads);
+    t.deepEqual(failuresOf(loads), [], what);
+  };
+  await untilMoreSucceed(loads);
+  const changed = 'http.drainSeconds=20';
+  await during('a value changes', () => vault.install(['replicaCount=2', changed]));
+  for (const pod of await podsOf(vault))
+    await during(`${pod} is evicted`, () => replace(vault, pod));
+  await during('scaling up', () => vault.install(['replicaCount=3', changed]));
+  await during('scaling down', () => vault.install(['replicaCount=2', changed]));
+  await during('back', async () => vault.helm('rollback', 'vault', '1', '--wait'));
+  await Promise.all(loads.map((load) => load.stop()));
+  t.deepEqual(failuresOf(loads), []);
+  for (const { report } of loads) t.log(JSON.stringify(report.succeeded));
+  await assertWhole(t, vault);
+});
+
+function failuresOf(loads: readonly Load[]): readonly string[] {
+  return loads.flatMap(({ report: { failures, postponed } }) => [
+    ...failures,
+    ...Object.entries(postponed).flatMap(([action, count]) => (count > 0 ? [action] : [])),
+  ]);
+}
+
+/** Waits until each load has certified and read more. */
+async function untilMoreSucceed(loads: readonly Load[]): Promise<void> {
+  for (const { report } of loads) {
+    const { certify, read } = report.succeeded;
+    await until(() => report.succeeded.certify > certify + 2 && report.succeeded.read > read + 2, {
+      what: 'a load to go on',
+      timeoutMs: 60_000,
+    });
+  }
+}
+
+async function podsOf({ kubectl }: ClusterVault): Promise<readonly string[]> {
+  const pods = await list(kubectl, 'pods', 'app.kubernetes.io/component=api');
+  return pods
+    .filter(({ metadata }) => metadata.deletionTimestamp === undefined)
+    .map(({ metadata }) => String(metadata.name));
+}
+
+/** Evicts a pod, and waits until another one is ready in its place. */
+async function replace({ namespace, kubectl }: ClusterVault, name: string): Promise<void> {
+  await evict(namespace, name);
+  await kubectl('wait', '--for=delete', `pod/${name}`, '--timeout=90s');
+  await kubectl('rollout', 'status', `deployment/${fullname}`, '--timeout=120s');
+}
+
+async function assertWhole(t: ExecutionContext, vault: ClusterVault): Promise<void> {
+  t.log(`${await untilSealed(vault)} entries`);
+  await assertNoViolation(t, vault);
+  await assertProofsVerify(t, vault);
+}
