@@ -21,7 +21,7 @@ test('the migrations create exactly the tables that the entities describe', asyn
   t.is(await orm.schema.getUpdateSchemaSQL({ wrap: false }), '');
 });
 
-test('the migrations force row-level security on every table but those that the owner writes', async (t) => {
+test('row-level security is forced on every table but those that the owner writes', async (t) => {
   const { owner, admin } = await emptyDatabase(t);
   await migrate(owner);
   const client = await connectAs(admin);

@@ -57,15 +57,16 @@ export function createEntries({ db }: { readonly db: Database }) {
   };
 }
 
+/** Throws entry_archived if all months of the query are away from the log. */
 async function assertInLog(tx: Tx, { from, to }: Query): Promise<void> {
   if (from === undefined || to === undefined || from >= to) return;
   const away = await readMonthsAway(tx);
   if (away.length === 0) return;
   const end = new Date(to.getTime() - 1);
-  const month = new Date(Date.UTC(from.getUTCFullYear(), from.getUTCMonth()));
-  while (month <= end) {
-    if (!away.includes(month.toISOString().slice(0, 7))) return;
-    month.setUTCMonth(month.getUTCMonth() + 1);
+  const monthsOf = (time: Date) => time.getUTCFullYear() * 12 + time.getUTCMonth();
+  for (let month = monthsOf(from); month <= monthsOf(end); month += 1) {
+    const name = new Date(Date.UTC(Math.floor(month / 12), month % 12)).toISOString().slice(0, 7);
+    if (!away.includes(name)) return;
   }
   throw new AppError('entry_archived');
 }

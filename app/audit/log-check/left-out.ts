@@ -4,7 +4,7 @@ import type { Tx } from '../../db/database.ts';
 import type { Finding } from './entry-check.ts';
 import type { LogPlace } from './log-rows.ts';
 
-/** What the log has around a place: ids of its entry, and of the nearest ones of its resource. */
+/** The ids of the entry at a place of the log, and of the nearest ones of its resource. */
 interface Surroundings {
   readonly here: string | null;
   readonly before: string | null;

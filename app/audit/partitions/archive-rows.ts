@@ -14,7 +14,7 @@ export interface ArchivedMonth {
   readonly state: ArchiveState;
   readonly detachedAt: Date;
   readonly attachedAt: Date | null;
-  /** What the rows were; undefined while they are not noted. */
+  /** Tells the rows again that left; undefined while they are not noted. */
   readonly note: RowsNote | undefined;
 }
 

@@ -132,7 +132,7 @@ async function attach(
   }
 }
 
-/** Adds a constraint of a month's table unless it has it, as one that was restored by hand lacks. */
+/** Adds a constraint to the table of a month, unless it has it: a restored one may lack it. */
 async function addConstraint(
   client: Client,
   table: string,

@@ -189,7 +189,7 @@ test.serial('a detach that was killed goes on, and its month is not attached bef
   await append(newOwner(), { type: 'upload', id: randomUUID() }, false);
   await context.sealed();
   const { stdout } = await partitions('detach', month);
-  // What a kill leaves between the two transactions of the command.
+  // A kill between the two transactions of the command leaves this.
   await sql(`update audit_archives set state = 'DETACHING', digest = null, entries = null,
     seals = null`);
   const refused = await partitions('attach', month);
