@@ -81,11 +81,8 @@ test('no secret is in a log line, metric, span or response, whatever fails', asy
     t.false(visible['the metrics'].includes(personal), personal);
     t.false(visible['the traces'].includes(personal), around(visible['the traces'], personal));
   }
-  for (const name of ['C_Sign', 'INSERT audit_log', 'POST /v1/auth/login/verify', 'EVALSHA']) {
-    t.true(
-      receiver.spans.some((span) => span.name === name),
-      name,
-    );
+  for (const seen of ['"C_Sign"', '"POST /v1/auth/login/verify"', 'audit_log', '"redis"']) {
+    t.true(visible['the traces'].includes(seen), seen);
   }
   for (const [where, text] of Object.entries(visible)) {
     for (const [name, secret] of secrets) {
