@@ -14,7 +14,7 @@ export interface ArchivedMonth {
   readonly state: ArchiveState;
   readonly detachedAt: Date;
   readonly attachedAt: Date | null;
-  /** Tells the rows again that left; undefined while they are not noted. */
+  /** The numbers and the hash of the rows that left; undefined while they are not noted. */
   readonly note: RowsNote | undefined;
 }
 
