@@ -63,7 +63,7 @@ export const PurgedOldJobs = reportOf('purge-jobs', {
 }).meta({ id: 'PurgedOldJobs' });
 
 const archivedMonths = z
-  .array(z.string().regex(/^\d{4}-\d{2}$/))
+  .array(z.string().regex(/^[0-9]{4}-[0-9]{2}$/))
   .describe('Months in UTC, such as `2026-01`, that are archived, and so left out.');
 
 export const VerifiedLog = reportOf('verify-log', {

@@ -20,7 +20,7 @@ export function createHeldKeys({ signer }: HeldKeysOptions) {
       signer.listKeys().catch(() => undefined),
     ]);
     return {
-      token: health?.token ?? 'unreachable',
+      tokenState: health?.token ?? 'unreachable',
       keyIds: keys?.map(({ keyId }) => keyId) ?? null,
     };
   };

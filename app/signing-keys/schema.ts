@@ -91,7 +91,7 @@ export const Keys = z
 /** The token behind one process of the app. */
 export const HeldKeys = z
   .strictObject({
-    token: z
+    tokenState: z
       .enum([...TokenState.options, 'unreachable'])
       .describe('State of the PKCS#11 token; `unreachable` if the signer does not answer.'),
     keyIds: z

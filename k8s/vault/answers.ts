@@ -29,7 +29,7 @@ export const RegistryKeys = z.object({ keys: z.array(RegistryKey) });
 /** The token behind one process of the app. `keyIds` is null if the token cannot be read. */
 export const HeldKeys = z.object({
   /** The state of the token, such as `ready` or `unreachable`. */
-  token: z.string(),
+  tokenState: z.string(),
   keyIds: z.array(KeyId).nullable(),
 });
 export type HeldKeys = z.output<typeof HeldKeys>;

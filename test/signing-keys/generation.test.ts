@@ -6,7 +6,7 @@ import { startOwnKeysVault, type KeysVault } from './keys-vault.ts';
 const heldBy = async ({ vault, internalKey }: KeysVault) => {
   const headers = { 'X-Internal-Api-Key': internalKey };
   return (await send('GET', `${vault.baseUrl}/v1/internal/signer`, { headers })).body as {
-    readonly token: string;
+    readonly tokenState: string;
     readonly keyIds: readonly string[] | null;
   };
 };
@@ -39,10 +39,10 @@ test('a generation is made once, however often and by whom it is asked for', asy
 test('each process tells what its own token holds, and that its signer is away', async (t) => {
   const keys = await startOwnKeysVault(t);
   const { keyId } = await keys.create('audit');
-  const { token, keyIds } = await heldBy(keys);
-  t.is(token, 'ready');
+  const { tokenState, keyIds } = await heldBy(keys);
+  t.is(tokenState, 'ready');
   t.deepEqual([...(keyIds ?? [])].sort(), (await keys.list()).map((key) => key.keyId).sort());
   t.true(keyIds?.includes(keyId));
   await keys.signer.stop();
-  t.deepEqual(await heldBy(keys), { token: 'unreachable', keyIds: null });
+  t.deepEqual(await heldBy(keys), { tokenState: 'unreachable', keyIds: null });
 });

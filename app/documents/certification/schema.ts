@@ -17,7 +17,7 @@ export const DocumentProofList = z
       .record(z.string(), z.string())
       .describe('The action of each proof by its id, such as `document.sealed`.'),
     archived: z
-      .array(z.string().regex(/^\d{4}-\d{2}$/))
+      .array(z.string().regex(/^[0-9]{4}-[0-9]{2}$/))
       .optional()
       .describe(
         'Months in UTC, such as `2026-01`, that are archived outside of the vault: proofs of the ' +

@@ -63,6 +63,7 @@ export type TokenOf = readonly number[] | 'unreachable' | 'unreadable';
 
 export function replica(name: string, token: TokenOf): ObservedSigningKey['replicas'][number] {
   if (token === 'unreachable') return { name, held: { failure: { code: 'unreachable' } } };
-  if (token === 'unreadable') return { name, held: { ok: { token: 'unavailable', keyIds: null } } };
-  return { name, held: { ok: { token: 'ready', keyIds: token.map(idOf) } } };
+  if (token === 'unreadable')
+    return { name, held: { ok: { tokenState: 'unavailable', keyIds: null } } };
+  return { name, held: { ok: { tokenState: 'ready', keyIds: token.map(idOf) } } };
 }

@@ -92,7 +92,7 @@ export function createSimulatedVault(clock: () => Date) {
   const vault: Pick<VaultClient, 'listKeys' | 'readHeldKeys' | 'createKey' | 'activateKey'> = {
     listKeys: (origin) => serve(origin, 'list', () => ({ ok: { keys: [...keys] } })),
     readHeldKeys: (origin) =>
-      serve(origin, 'held', ({ held }) => ({ ok: { token: 'ready', keyIds: [...held] } })),
+      serve(origin, 'held', ({ held }) => ({ ok: { tokenState: 'ready', keyIds: [...held] } })),
     createKey: (origin, _purpose, generation) =>
       serve(origin, 'create', (pod) => create(pod, generation)),
     activateKey: (origin, keyId) => serve(origin, 'activate', (pod) => activate(pod, keyId)),
