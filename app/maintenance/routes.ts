@@ -136,6 +136,7 @@ export const maintenanceRoutes = [
     operation: 'verifyLog',
     summary: 'Verifies the newest entries of the audit log, and its next stretch',
     response: VerifiedLog,
+    maxAnswerBytes: listBytes,
     errors: [...errors, 'log_damaged'],
     audit: { actions: ['maintenance.ran'], note: 'for each batch' },
     handler: ({ maintenance }, { request, query }) => maintenance.verifyLog(request, query),

@@ -53,6 +53,7 @@ export const boundedAnswers: Readonly<Record<string, (rows: GreatestRows) => Ask
   'GET /v1/audit/proof/dlq/alerts': () => ({ path: '/v1/audit/proof/dlq/alerts' }),
   'GET /v1/audit/keys': () => ({ path: '/v1/audit/keys' }),
   'GET /v1/internal/keys': () => ({ path: '/v1/internal/keys' }),
+  'GET /v1/internal/signer': () => ({ path: '/v1/internal/signer' }),
   'GET /v1/internal/maintenance': () => ({ path: '/v1/internal/maintenance' }),
   'GET /v1/internal/encryption-keys': () => ({ path: '/v1/internal/encryption-keys' }),
 };
