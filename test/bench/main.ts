@@ -11,6 +11,7 @@ import { benchJobs } from './jobs/jobs.ts';
 import { benchLogin } from './login/login.ts';
 import { benchMemory } from './memory/memory.ts';
 import { benchPlans } from './plans/plans.ts';
+import { benchRequests } from './requests/requests.ts';
 import { benchSeal } from './seal/seal.ts';
 import { benchSearch } from './search/search.ts';
 import { benchSync } from './sync/sync.ts';
@@ -26,6 +27,7 @@ const benches: Record<string, Bench> = {
   login: benchLogin,
   memory: benchMemory,
   plans: benchPlans,
+  requests: benchRequests,
   seal: benchSeal,
   search: benchSearch,
   sync: benchSync,

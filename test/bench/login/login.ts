@@ -11,6 +11,7 @@ import {
 } from '../../support/processes/vault-processes.ts';
 import { median, round, type Bench } from '../harness/bench.ts';
 import { startBenchStack } from '../harness/bench-stack.ts';
+import { createSender } from '../harness/sender.ts';
 import { startChild } from '../../support/processes/child.ts';
 import type { CostQuestion } from './costs.ts';
 import type { EventLoopReport } from './event-loop-probe.ts';
@@ -44,14 +45,15 @@ export const benchLogin: Bench = async (progress) => {
     'test/bench/login/costs.ts',
     stack.signerEnvironment,
   );
-  const sender = await createLoginSender(vault);
-  resources.defer(sender.close);
+  const http = createSender(vault.baseUrl);
+  resources.defer(http.close);
+  const sender = await createLoginSender(vault, http.ask);
 
-  await runAtFullRate(sender.login, perRound);
+  await runAtFullRate(() => sender.login(), perRound);
   const found = { ours: [], reference: [], rate: [] } as Record<string, number[]>;
   for (let turn = 1; turn <= rounds; turn++) {
     const before = costOf(vault);
-    const rate = await runAtFullRate(sender.login, perRound);
+    const rate = await runAtFullRate(() => sender.login(), perRound);
     await delay(sealingMs);
     const ours = (costOf(vault) - before) / perRound.times;
     const reference = await costs.ask({ of: 'reference', times: perRound.times });
@@ -66,7 +68,7 @@ export const benchLogin: Bench = async (progress) => {
 
   const rate = median(found['rate'] ?? []);
   await readEventLoop(vault, reportFile);
-  await runAtRate(sender.login, { perSecond: rate / 2, seconds: halfRateSeconds });
+  await runAtRate(() => sender.login(), { perSecond: rate / 2, seconds: halfRateSeconds });
   const eventLoop = await readEventLoop(vault, reportFile);
   progress(`event loop at ${round(rate / 2, 0)}/s: ${JSON.stringify(eventLoop)}`);
 
