@@ -45,5 +45,6 @@ onLinux('parts of 100 MiB pass through the process without staying in memory', a
   for (const { answer } of sent) t.is((await answer).status, 200);
   const grownMiB = Math.round((peakMemoryBytes(pid) - before) / MiB);
   t.log(`${parts * 100} MiB in parallel parts: ${grownMiB} MiB more memory at the peak`);
-  t.true(grownMiB < 160);
+  // All 400 MiB would stay; the collector of a busy machine may be late with half of them.
+  t.true(grownMiB < 240);
 });
