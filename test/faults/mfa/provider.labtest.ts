@@ -1,7 +1,8 @@
 import test, { type ExecutionContext } from 'ava';
+import { createTurns } from '../../../app/async/turns.ts';
 import { assertError } from '../../support/http/error-body.ts';
 import { breakAll, breakWrites, type FaultyProvider } from '../../support/mfa/faulty-provider.ts';
-import { startFaultyVault, timed, type FaultyVault } from '../../support/mfa/faulty-vault.ts';
+import { startFaultyVault, timed } from '../../support/mfa/faulty-vault.ts';
 import {
   assertDisabled,
   assertEnabled,
@@ -28,24 +29,30 @@ const faults: readonly [string, (provider: FaultyProvider) => Promise<void> | vo
   ['silent after each write', (provider) => breakWrites(provider, 'silent')],
 ];
 
-async function startFaulty(t: ExecutionContext): Promise<FaultyVault> {
+/** Vaults are set up in turn: a busy machine would miss the time limit of a call to the provider. */
+const turns = createTurns(1);
+
+/** Returns a vault of four users: one without MFA, one with a set-up begun, and two with MFA. */
+async function setUp(t: ExecutionContext) {
   const faulty = await startFaultyVault();
   t.teardown(() => faulty.stop());
-  return faulty;
+  const { vault } = faulty;
+  const [beginner, starter, leaver, renewer] = await Promise.all([
+    createMfaUser(vault),
+    createMfaUser(vault),
+    createMfaUser(vault),
+    createMfaUser(vault),
+  ]);
+  const secret = await starter.begin();
+  await leaver.enable();
+  const oldCodes = new Set(await renewer.enable());
+  return { ...faulty, beginner, starter, secret, leaver, renewer, oldCodes };
 }
 
 for (const [name, break_] of faults) {
   test(`with a provider ${name} changes fail within 5 s, and the next try succeeds`, async (t) => {
-    const { vault, provider, factorsOf, mend } = await startFaulty(t);
-    const [beginner, starter, leaver, renewer] = await Promise.all([
-      createMfaUser(vault),
-      createMfaUser(vault),
-      createMfaUser(vault),
-      createMfaUser(vault),
-    ]);
-    const secret = await starter.begin();
-    await leaver.enable();
-    const oldCodes = new Set(await renewer.enable());
+    const { vault, provider, factorsOf, mend, ...users } = await turns.take(() => setUp(t));
+    const { beginner, starter, secret, leaver, renewer, oldCodes } = users;
     await untilEarlyInStep();
     await break_(provider);
     const asked = await Promise.all([
