@@ -29,7 +29,7 @@ const faults: readonly [string, (provider: FaultyProvider) => Promise<void> | vo
   ['silent after each write', (provider) => breakWrites(provider, 'silent')],
 ];
 
-/** Vaults are set up in turn: a busy machine would miss the time limit of a call to the provider. */
+/** Vaults are set up in turn: on a busy machine a call to the provider would last too long. */
 const turns = createTurns(1);
 
 /** Returns a vault of four users: one without MFA, one with a set-up begun, and two with MFA. */
