@@ -3,6 +3,7 @@ import { listBytes } from '../http/responses/page.ts';
 import { routeFor } from '../http/routing/route.ts';
 import type { ProofReads } from './proof-reads.ts';
 import {
+  absences,
   Batch,
   BatchVerification,
   EntryId,
@@ -73,13 +74,7 @@ export const auditRoutes = [
     params: EntryId,
     status: 200,
     response: Proof,
-    errors: [
-      'not_found',
-      'proof_not_ready',
-      'entry_unrecoverable',
-      'entry_erased',
-      'entry_archived',
-    ],
+    errors: absences,
     errorMembers: { entry_unrecoverable: TombstoneReference },
     audit: { actions: ['audit.read'] },
     handler: ({ proofReads }, { request, params }) => proofReads.get(request, params.id),
@@ -94,13 +89,7 @@ export const auditRoutes = [
     params: EntryId,
     status: 200,
     response: EntryVerification,
-    errors: [
-      'not_found',
-      'proof_not_ready',
-      'entry_unrecoverable',
-      'entry_erased',
-      'entry_archived',
-    ],
+    errors: absences,
     errorMembers: { entry_unrecoverable: TombstoneReference },
     audit: { actions: ['audit.read'] },
     handler: async ({ proofReads, clock }, { request, params }) => ({

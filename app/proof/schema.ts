@@ -78,7 +78,8 @@ export const Batch = z
   })
   .meta({ id: 'BatchVerificationRequest' });
 
-const absences = [
+/** The reasons why an entry has no proof, as error codes. */
+export const absences = [
   'not_found',
   'proof_not_ready',
   'entry_unrecoverable',

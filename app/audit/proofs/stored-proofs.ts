@@ -8,17 +8,13 @@ import type { KeyRegistry } from '../../signing-keys/registry.ts';
 import { pageBytes } from '../../http/responses/page.ts';
 import { selectInReach, selectMatches, textBytes } from '../entries/matches.ts';
 import type { AuditProof } from '../../proof/proof.ts';
+import type { absences } from '../../proof/schema.ts';
 import { composeSealedText } from '../../proof/sealed-text.ts';
 import { asReader, selectReadable, type EntryReader } from '../entries/readers.ts';
 
 /** The reason why an entry has no proof, as an error code. */
 export interface Absence {
-  readonly reason:
-    | 'not_found'
-    | 'proof_not_ready'
-    | 'entry_unrecoverable'
-    | 'entry_erased'
-    | 'entry_archived';
+  readonly reason: (typeof absences)[number];
   readonly retryAfterSeconds?: number;
 }
 

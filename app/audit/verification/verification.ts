@@ -6,6 +6,7 @@ import type { Caller } from '../../http/requests/caller.ts';
 import type { KeyRegistry } from '../../signing-keys/registry.ts';
 import { verifyProof, type AuditProof, type Verdict } from '../../proof/proof.ts';
 import type { Proofs } from '../proofs/proofs.ts';
+import { absences } from '../../proof/schema.ts';
 import type { Absence, StoredProof, StoredProofs } from '../proofs/stored-proofs.ts';
 import { findHeldSince } from './held-entries.ts';
 import type { VerifyingThreads } from './verifying-threads.ts';
@@ -120,7 +121,7 @@ export function createVerification(options: VerificationOptions) {
       const verdicts = await verifyAll(caller, newest);
       const count = (is: (verdict: EntryVerdict) => boolean) =>
         verdicts.filter(([, verdict]) => is(verdict)).length;
-      const checked = count(({ reason }) => !absences.has(reason));
+      const checked = count(({ reason }) => !absenceReasons.has(reason));
       const valid = count((verdict) => verdict.valid);
       const pending = count(({ reason }) => reason === 'proof_not_ready');
       const abandoned = count(({ reason }) => reason === 'entry_unrecoverable');
@@ -131,13 +132,7 @@ export function createVerification(options: VerificationOptions) {
 }
 
 /** Reasons why an entry has no proof to verify. */
-const absences: ReadonlySet<EntryVerdict['reason']> = new Set([
-  'not_found',
-  'proof_not_ready',
-  'entry_unrecoverable',
-  'entry_erased',
-  'entry_archived',
-] satisfies Absence['reason'][]);
+const absenceReasons: ReadonlySet<EntryVerdict['reason']> = new Set(absences);
 
 function unverified({ reason }: Absence): EntryVerdict {
   return { valid: false, hashValid: false, signatureValid: false, reason };
