@@ -17,6 +17,7 @@ import { stopSignals } from '../app/dev/processes/stop-signals.ts';
 import { keepExamples, recordExamplesIn } from './support/openapi/recorded-examples.ts';
 import { printOutages, recordOutagesIn } from './support/runs/recorded-outages.ts';
 import { readFaults, recordIn } from './support/openapi/recorded-faults.ts';
+import { writeGroups } from './support/runs/groups.ts';
 import {
   type SharedVaultAddresses,
   type TestStack,
@@ -29,6 +30,9 @@ const neededBytes = 4 * 2 ** 30;
 
 /** Hundreds of threads load the same files, so they share compiled code. */
 const cached = { NODE_COMPILE_CACHE: projectFile('node_modules/.cache/compile') };
+
+/** Files and patterns to run, and options, are as AVA's. */
+const runsAll = process.argv.slice(2).every((argument) => argument === '--tap');
 
 const stop = stopSignals();
 try {
@@ -60,7 +64,9 @@ async function runTests(signal: AbortSignal): Promise<number> {
   const outagesFile = join(directory, 'outages');
   const examplesFile = join(directory, 'api-examples');
   const recordsExamples = process.env['RECORD_EXAMPLES'] === 'true';
+  const groups = runsAll ? resources.use(await writeGroups()) : undefined;
   const environment = {
+    ...groups?.environment,
     ...recordIn(faultsFile),
     ...recordOutagesIn(outagesFile),
     ...(recordsExamples ? recordExamplesIn(examplesFile) : {}),

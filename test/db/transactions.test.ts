@@ -156,6 +156,8 @@ test.serial('a transaction left idle since the process was stopped can be retrie
   const db = await openDatabase({ url, serviceUrl, poolSize: 1, idleMs: 300 });
   t.teardown(() => db.close());
   const work = db.asService(async (tx) => {
+    // The transaction has begun in Postgres.
+    await readSlots(tx);
     stopThread(1_500);
     // Timers that are due are called, and what arrived is read, between these two.
     await nextTurn();

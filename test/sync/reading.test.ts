@@ -230,10 +230,10 @@ test('versions stay in order in the history if another process’s clock is ahea
   const device = await createDevice(vault);
   const objectId = await createObject(device, {});
   const sql = createSql(vault);
-  const ahead = `now() + interval '2 seconds'`;
+  const ahead = `now() + interval '1 minute'`;
   await sql(`update sync_objects set last_modified_at = ${ahead} where object_id = $1`, [objectId]);
   await sql(
-    `update sync_history set id = uuidv7(interval '2 seconds'), recorded_at = ${ahead}
+    `update sync_history set id = uuidv7(interval '1 minute'), recorded_at = ${ahead}
      where object_id = $1`,
     [objectId],
   );

@@ -65,6 +65,7 @@ export function createPoolClient(options: PoolClientOptions): typeof Client {
   return class PoolClient extends Client {
     /** The limit of the transaction under way. */
     #statementMs = usualMs;
+    #isGathering = false;
 
     constructor(config: ClientConfig) {
       // The URL comes before the members of `config` with the same meaning, which lack its sslmode.
@@ -79,9 +80,25 @@ export function createPoolClient(options: PoolClientOptions): typeof Client {
       const named = isPlain
         ? { name: names.find(statement, values.length), text: statement }
         : statement;
+      this.#gather();
       const response: unknown = Reflect.apply(super.query, this, [named, values, ...rest]);
       if (response instanceof Promise) this.#limit(isPlain ? statement : '', response);
       return response as never;
+    }
+
+    /**
+     * Sends the statements of one turn of the event loop in one write, such as `begin` and the
+     * first statement: each write wakes Postgres.
+     */
+    #gather(): void {
+      if (this.#isGathering) return;
+      this.#isGathering = true;
+      const { stream } = this.connection;
+      stream.cork();
+      setImmediate(() => {
+        this.#isGathering = false;
+        stream.uncork();
+      });
     }
 
     /** Closes the connection at once: an orderly end would wait for the responses. */
