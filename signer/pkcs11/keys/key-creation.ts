@@ -56,14 +56,16 @@ export function createNextKey(
 /**
  * Creates a signing key of exactly this generation as `createNextKey` does, or finds the one that
  * the token holds, so that a request may be repeated. Resolves with undefined if the generation is
- * neither in the token nor the next one.
+ * neither in the token nor the next one, or if two keys keep its label.
  */
 export function createOrFindKey(
   token: Workplace,
   { generation, ...request }: NextKeyOptions & { readonly generation: number },
 ): Promise<SigningKey | undefined> {
-  return createNext(token, request, loadSigningKey, (session) => {
-    const [key, ...others] = findKeysOf(session, request.purpose, generation);
+  return createNext(token, request, loadSigningKey, (session, isLive) => {
+    const keys = findKeysOf(session, request.purpose, generation);
+    if (isLive(keys)) return 'contested';
+    const [key, ...others] = keys;
     if (key !== undefined && !key.imported && others.length === 0)
       return { found: loadSigningKey(session, key) };
     const next = Math.max(highestOf(session, request.purpose), request.after) + 1;
@@ -77,23 +79,33 @@ export function createNextEncryptionKey(token: Workplace, after: number): Promis
   return createNext(token, request, (_session, { generation }) => generation);
 }
 
-/** @param settle Says before each attempt whether a key must still be made, or with what to end. */
+/**
+ * What an attempt to create a key begins with: the key need not be made any more, other signers
+ * have yet to decide which of their keys with its label stays, or the key must be made.
+ */
+type Settled<F> = { readonly found: F } | 'contested' | undefined;
+
+/** @param settle Looks at the token before each attempt. */
 async function createNext<P extends KeyPurpose, T, F = never>(
   token: Workplace,
   { purpose, after, rsaBits }: NextKeyOptions<P>,
   keep: (session: ck.Session, key: StoredKey<P>) => T,
-  settle: (session: ck.Session) => { readonly found: F } | undefined = () => undefined,
+  settle: (session: ck.Session, isLive: ContestWatch) => Settled<F> = () => undefined,
 ): Promise<T | F> {
   const isLive = watchContests(() => performance.now());
   for (let attempt = 1; attempt <= maxAttempts; attempt += 1) {
     const made = await token.use(
       async (session) =>
-        settle(session) ??
+        settle(session, isLive) ??
         makeKey(session, { purpose, highest: highestOf(session, purpose), after, rsaBits }),
     );
-    if ('found' in made) return made.found;
-    const key = await keepUnlessShared(token, made, { isLive, keep });
-    if (key !== undefined) return key;
+    if (made === 'contested') {
+      await token.renew();
+    } else {
+      if ('found' in made) return made.found;
+      const key = await keepUnlessShared(token, made, { isLive, keep });
+      if (key !== undefined) return key;
+    }
     await pause(attempt);
   }
   throw new SignerUnavailable(

@@ -127,6 +127,20 @@ test.serial('a contested generation is neither answered nor made', (t) =>
   }),
 );
 
+test.serial('a generation that other signers are creating is waited for', (t) =>
+  withFixture((fixture) =>
+    withSigner(fixture, async ({ client }) => {
+      await fixture.operate('make', 'audit', '2');
+      await fixture.operate('make', 'audit', '2');
+      const [key] = await Promise.all([
+        client.createKey('audit', { generation: 2 }),
+        fixture.operate('destroy', 'private', 'audit-2'),
+      ]);
+      t.is(key.generation, 2);
+    }),
+  ),
+);
+
 test.serial('a key destroyed while a signer runs is no longer listed after a request for it', (t) =>
   withFixture(async (fixture) => {
     await fixture.operate('make', 'audit', '2');
