@@ -80,8 +80,8 @@ export function createNextEncryptionKey(token: Workplace, after: number): Promis
 }
 
 /**
- * What an attempt to create a key begins with: the key need not be made any more, other signers
- * have yet to decide which of their keys with its label stays, or the key must be made.
+ * Says what an attempt to create a key begins with: the key need not be made any more, other
+ * signers have yet to decide which of their keys with its label stays, or the key must be made.
  */
 type Settled<F> = { readonly found: F } | 'contested' | undefined;
 
