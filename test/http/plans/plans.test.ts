@@ -11,8 +11,6 @@ import { findExcess, type PlanNode } from './plan.ts';
 import { recordStatements } from './recorder.ts';
 import { pretendManyRows } from './statistics.ts';
 
-const texts = recordStatements();
-
 /** Routes after which a caller can send nothing more, and the role of a caller to spare. */
 const ending: ReadonlyMap<string, string> = new Map([
   ['POST /v1/auth/logout', 'auditor'],
@@ -20,6 +18,8 @@ const ending: ReadonlyMap<string, string> = new Map([
 ]);
 
 test('no statement of a route or a worker reads more of 100,000 rows than its page', async (t) => {
+  const { texts, stop } = recordStatements();
+  t.teardown(stop);
   const vault = await startReadyVault();
   t.teardown(() => vault.stop());
   const sql = createSql(vault);

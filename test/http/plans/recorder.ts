@@ -1,6 +1,10 @@
 import { Client } from 'pg';
 
-export type Texts = ReadonlyMap<string, ReadonlySet<string>>;
+interface Recording {
+  /** The texts of all statements so far, by the name of the login. */
+  readonly texts: ReadonlyMap<string, ReadonlySet<string>>;
+  stop(): void;
+}
 
 interface Stated {
   readonly text: string;
@@ -9,10 +13,8 @@ interface Stated {
 /** Statements that Postgres does not plan. */
 const unplanned = /^(?:begin|rollback|select; commit|set|lock|listen|notify|deallocate)\b/i;
 
-/**
- * Starts to record the texts of all statements that this thread sends, by the name of the login.
- */
-export function recordStatements(): Texts {
+/** Starts to record the texts of all statements that this thread sends. */
+export function recordStatements(): Recording {
   const texts = new Map<string, Set<string>>();
   const send = Reflect.get(Client.prototype, 'query');
   Reflect.set(
@@ -26,5 +28,5 @@ export function recordStatements(): Texts {
       return Reflect.apply(send, this, [statement, ...rest]);
     },
   );
-  return texts;
+  return { texts, stop: () => void Reflect.set(Client.prototype, 'query', send) };
 }

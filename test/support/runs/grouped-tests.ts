@@ -6,9 +6,16 @@ import ava, { type ExecutionContext } from 'ava';
  * its own. Files that `runGroup` loads get, in place of AVA's `test`, one that collects their tests
  * and hooks. AVA then runs the tests of all files as tests of one file.
  *
- * Within a file the order is AVA's: `before` hooks, tests declared serial one by one, all others at
- * once, `after.always` hooks. Hooks around the whole file get the `t` of its first or last test.
+ * Within a file the order is AVA's: `before` hooks, tests declared serial one by one, the others
+ * beside each other, `after.always` hooks. Hooks around the whole file get the `t` of its first or
+ * last test.
  */
+
+/**
+ * Tests of a file that run beside each other. More would not end sooner: the processors are busy,
+ * and requests of the tests would begin to time out.
+ */
+const laneCount = 4;
 
 type Body = (t: ExecutionContext, ...args: unknown[]) => unknown;
 type Hook = (t: ExecutionContext) => unknown;
@@ -45,7 +52,11 @@ class TestFile {
     const others = this.cases.filter(({ isSerial }) => !isSerial);
     let turn = previous;
     for (const each of serial) turn = this.#declareCase(each, previous, turn);
-    for (const each of others) void this.#declareCase(each, previous, turn);
+    const lanes = Array.from({ length: laneCount }, () => turn);
+    for (const [index, each] of others.entries()) {
+      const lane = index % laneCount;
+      lanes[lane] = this.#declareCase(each, previous, lanes[lane] ?? turn);
+    }
     return this.#ended.promise;
   }
 
