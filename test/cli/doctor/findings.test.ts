@@ -115,7 +115,7 @@ test('dependencies that hang are reported as such, and hide no other', async (t)
   });
   const seconds = (performance.now() - startedAt) / 1_000;
   redis.resume();
-  t.true(seconds < 40, `${seconds} s`);
+  t.true(seconds < 90, `${seconds} s`);
   t.is(examined.code, 2);
   for (const name of ['database.app', 'database.service', 'redis.write', 'mail.connection']) {
     t.regex(textOf(examined, name), /does not answer in time/, name);

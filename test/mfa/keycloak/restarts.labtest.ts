@@ -23,7 +23,7 @@ import { startReadyVault, type TestVault } from '../../support/vault/vault.ts';
 const { origin } = new URL(process.env['KEYCLOAK_ISSUER'] ?? '');
 const unavailable = { status: 503, code: 'identity_provider_unavailable' };
 /** Five seconds for the provider, and the rest for a machine that does other work too. */
-const inTimeMs = 8_000;
+const inTimeMs = 9_500;
 
 async function lab(command: 'hang' | 'resume' | 'crash' | 'restart'): Promise<void> {
   await promisify(execFile)('test/labs/keycloak-lab', [command]);
