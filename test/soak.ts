@@ -59,6 +59,8 @@ const soaks: Record<string, Soak> = {
   },
   /** Kills `migrate` at every message. */
   migrate: { file: 'db/migrating/kills.test.ts', environment: { ROUNDS: '1000' } },
+  /** Kills `partitions detach` and `attach` at every message. */
+  partitions: { file: 'audit/partitions/kills.test.ts', environment: { ROUNDS: '1000' } },
   purge: { file: 'faults/purge/purge.labtest.ts', environment: { ROUNDS: '30' } },
   reencryption: {
     file: 'faults/reencryption/reencryption.labtest.ts',

@@ -2,7 +2,7 @@ import test from 'ava';
 import { rounds, seed, seededRandom } from '../../support/runs/rounds.ts';
 import { connectOwner, migrate } from '../../../app/db/migrate.ts';
 import { migrationNames } from '../../../app/db/migration-names.ts';
-import { startCutter } from './cutter.ts';
+import { startCutter } from '../../support/network/cutter.ts';
 import { complete, described, emptyDatabase, run } from './plans.ts';
 
 test('migrations that were cut off at any message are completed by the next call', async (t) => {
