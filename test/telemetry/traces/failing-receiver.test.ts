@@ -63,7 +63,7 @@ for (const [how, answer] of failures) {
     t.is(await vault.lines(failing), 1);
 
     isFailing = false;
-    await until(async () => (await vault.ask(), (await vault.lines(working)) === 1), {
+    await until(async () => (await vault.ask(), (await vault.lines(working)) > 0), {
       what: 'the line of its return',
       timeoutMs: 60_000,
     });
