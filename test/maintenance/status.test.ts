@@ -114,9 +114,9 @@ test.serial('a run that fails is recorded with its error, and hides no success',
   const { sql, run } = t.context;
   await insertOverdue(sql, 3);
   const { lastSuccess } = await statusOf(t.context, 'expire-uploads');
-  await sql('alter table upload_sessions rename to aside');
+  await sql('alter table upload_sessions add constraint refused check (false) not valid');
   const failed = await run('expire-uploads');
-  await sql('alter table aside rename to upload_sessions');
+  await sql('alter table upload_sessions drop constraint refused');
   assertError(t, failed, { status: 500, code: 'internal_error' });
   const after = await statusOf(t.context, 'expire-uploads');
   t.like(after.lastRun, { state: 'FAILED', error: 'internal_error' });

@@ -1,10 +1,6 @@
+import { newPassword } from '../../auth/credentials/bodies.ts';
 import { reauthToken } from '../../support/accounts/reauth-account.ts';
-import {
-  beginLogin,
-  createAccount,
-  inventAccount,
-  openSession,
-} from '../../support/accounts/test-account.ts';
+import { beginLogin, createAccount, openSession } from '../../support/accounts/test-account.ts';
 import { startSrpLogin } from '../../../client/srp/login.ts';
 import type { Vault } from '../../support/vault/vault.ts';
 
@@ -54,13 +50,7 @@ function bodiesOf(vault: Vault) {
         return { refreshToken };
       },
     ],
-    [
-      'changeCredentials',
-      async () => {
-        const { saltHex: salt, verifierHex: verifier } = inventAccount();
-        return { salt, verifier };
-      },
-    ],
+    ['changeCredentials', async (account) => newPassword(account).json],
     ['closeAccount', async () => null],
   ]);
 }
