@@ -17,7 +17,10 @@ test('a month is wholly in the log or away, wherever its command is killed', asy
   const context = await startAwayVault(t);
   const { vault, month, partitions, append, newOwner } = context;
   const ownerUrl = vault.databases.owner;
-  const auditor = await createApi(vault, { roles: ['auditor'], scopes: ['audit:read'] });
+  const auditor = await createApi(vault, {
+    roles: ['auditor'],
+    scopes: ['uploads:write', 'audit:read'],
+  });
   const owner = newOwner();
   const resource = { type: 'upload', id: randomUUID() };
   const ids = [
