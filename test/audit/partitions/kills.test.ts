@@ -60,7 +60,10 @@ test('a month is wholly in the log or away, wherever its command is killed', asy
   const kill = async (program: OwnersProgram, message: number) => {
     await killAt(t, program, { message, isSent: random() < 0.5, ownerUrl });
     const found = await statuses();
-    t.true([attached, away].map(String).includes(String(found)), `message ${message}: ${found}`);
+    t.true(
+      [attached, away].map(String).includes(String(found)),
+      `message ${message}: ${found.join()}`,
+    );
   };
   for (const message of chosenOf(messages.detach, random)) {
     await kill(detach, message);
