@@ -6,7 +6,7 @@ import { documentAt } from '../../support/documents/documents.ts';
 import { bytesOf, upload } from '../../support/documents/files.ts';
 import { createApi, type Api } from '../../support/documents/uploads.ts';
 import { submitExport, untilOver } from '../../support/jobs/evidence-exports.ts';
-import { beginOf, startAwayVault, type AwayVault } from './away.ts';
+import { beginOf, proofsOf, startAwayVault, type AwayVault } from './away.ts';
 
 const scopes = ['documents:read', 'documents:write', 'uploads:write', 'audit:read', 'jobs:submit'];
 
@@ -27,16 +27,6 @@ async function storeOldDocument(t: ExecutionContext, context: AwayVault, api: Ap
   await context.sql('update documents set created_at = $2 where id = $1', [id, context.begin]);
   await context.sealed();
   return { id, old };
-}
-
-async function proofsOf(api: Api, ids: readonly string[]) {
-  const answers = [];
-  for (const id of ids) {
-    const { status, body } = await api.send('GET', `/v1/audit/proof/${id}`);
-    const { timestamp: _, requestId: _id, ...rest } = body;
-    answers.push({ status, ...rest });
-  }
-  return answers;
 }
 
 /** Puts the rows into files of the database server, drops both tables, and restores them. */

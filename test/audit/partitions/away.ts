@@ -4,6 +4,7 @@ import { v7 as uuidv7 } from 'uuid';
 import type { Owner } from '../../../app/db/database.ts';
 import { untilSealed } from '../../support/accounts/purge-vault.ts';
 import { eventOf, openTrail } from '../../support/audit/entries.ts';
+import type { Api } from '../../support/documents/uploads.ts';
 import { runCli } from '../../support/processes/run-cli.ts';
 import { startMaintenanceVault } from '../../support/vault/maintenance-vault.ts';
 
@@ -54,4 +55,15 @@ export async function startAwayVault(t: ExecutionContext) {
       runCli(['partitions', ...args], { DATABASE_OWNER_URL: vault.databases.owner }),
     newOwner: (): Owner => ({ userId: randomUUID(), tenantId: 'default' }),
   };
+}
+
+/** Returns what is answered for the proof of each entry, but the time and id of the request. */
+export async function proofsOf(api: Api, ids: readonly string[]) {
+  const answers = [];
+  for (const id of ids) {
+    const { status, body } = await api.send('GET', `/v1/audit/proof/${id}`);
+    const { timestamp: _, requestId: _id, ...rest } = body;
+    answers.push({ status, ...rest });
+  }
+  return answers;
 }

@@ -8,7 +8,7 @@ import {
   type OwnersProgram,
 } from '../../support/network/killed-program.ts';
 import { rounds, seed, seededRandom } from '../../support/runs/rounds.ts';
-import { startAwayVault } from './away.ts';
+import { proofsOf, startAwayVault } from './away.ts';
 
 const attached = [200, 200, 200];
 const away = [410, 410, 200];
@@ -29,16 +29,12 @@ test('a month is wholly in the log or away, wherever its command is killed', asy
     await append(owner, resource, false),
   ];
   await context.sealed();
-  const proofs = () =>
-    Promise.all(
-      ids.map(async (id) => {
-        const { status, body } = await auditor.send('GET', `/v1/audit/proof/${id}`);
-        return { status, signature: body['signature'] };
-      }),
-    );
-  const statuses = async () => (await proofs()).map(({ status }) => status);
-  const whole = await proofs();
-  t.deepEqual(await statuses(), attached);
+  const statuses = async () => (await proofsOf(auditor, ids)).map(({ status }) => status);
+  const whole = await proofsOf(auditor, ids);
+  t.deepEqual(
+    whole.map(({ status }) => status),
+    attached,
+  );
 
   async function end(verb: 'detach' | 'attach'): Promise<void> {
     const { code, stderr } = await partitions(verb, month);
@@ -75,5 +71,5 @@ test('a month is wholly in the log or away, wherever its command is killed', asy
     await kill(attach, message);
     await end('attach');
   }
-  t.deepEqual(await proofs(), whole);
+  t.deepEqual(await proofsOf(auditor, ids), whole);
 });

@@ -1,3 +1,4 @@
+import type { ExecutionContext } from 'ava';
 import { realmVariables } from '../../../app/dev/identity-provider/realm.ts';
 import { until } from '../../../app/dev/processes/until.ts';
 import type { SecondFactors } from '../../../app/identity-provider/identity-provider.ts';
@@ -7,6 +8,7 @@ import { testStack } from '../vault/stack.ts';
 import { startReadyVault, type TestVault } from '../vault/vault.ts';
 import { startFaultyProvider, type FaultyProvider } from './faulty-provider.ts';
 import type { MfaUser } from './mfa-user.ts';
+import { assertError } from '../http/error-body.ts';
 import type { JsonAnswer } from '../http/send.ts';
 
 /** A vault whose way to the identity provider a test breaks. */
@@ -68,4 +70,18 @@ export async function timed(work: Promise<JsonAnswer>): Promise<readonly [JsonAn
   const begin = performance.now();
   const answer = await work;
   return [answer, performance.now() - begin];
+}
+
+/** Five seconds for the provider, and the rest for a machine that does other work too. */
+const inTimeMs = 9_500;
+
+/** Asserts that requests were told in time that the identity provider is unavailable. */
+export function assertUnavailable(
+  t: ExecutionContext,
+  asked: readonly (readonly [JsonAnswer, number])[],
+): void {
+  for (const [answer, ms] of asked) {
+    assertError(t, answer, { status: 503, code: 'identity_provider_unavailable' });
+    t.true(ms < inTimeMs, `${ms} ms`);
+  }
 }

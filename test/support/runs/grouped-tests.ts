@@ -51,17 +51,17 @@ class TestFile {
     const serial = this.cases.filter(({ isSerial }) => isSerial);
     const others = this.cases.filter(({ isSerial }) => !isSerial);
     let turn = previous;
-    for (const each of serial) turn = this.#declareCase(each, previous, turn);
+    for (const each of serial) turn = this.#declareCase(each, turn);
     const lanes = Array.from({ length: laneCount }, () => turn);
     for (const [index, each] of others.entries()) {
       const lane = index % laneCount;
-      lanes[lane] = this.#declareCase(each, previous, lanes[lane] ?? turn);
+      lanes[lane] = this.#declareCase(each, lanes[lane] ?? turn);
     }
     return this.#ended.promise;
   }
 
   /** Gives one test to AVA, to start when `turn` resolves. Resolves when it has ended. */
-  #declareCase({ title, run }: Case, previous: Promise<void>, turn: Promise<void>): Promise<void> {
+  #declareCase({ title, run }: Case, turn: Promise<void>): Promise<void> {
     const { promise, resolve } = Promise.withResolvers<void>();
     ava(`${this.name} › ${title}`, async (t) => {
       let isStarted = false;
@@ -76,7 +76,7 @@ class TestFile {
         }
       });
       await turn;
-      await (this.#started ??= this.#start(t, previous));
+      await (this.#started ??= this.#start(t));
       isStarted = true;
       t.context = copyOf(this.#context);
       for (const hook of this.beforeEach) await hook(t);
@@ -85,8 +85,7 @@ class TestFile {
     return promise;
   }
 
-  async #start(t: ExecutionContext, previous: Promise<void>): Promise<void> {
-    await previous;
+  async #start(t: ExecutionContext): Promise<void> {
     for (const hook of this.before) await hook(t);
     this.#context = t.context;
   }
