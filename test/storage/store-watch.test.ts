@@ -6,7 +6,7 @@ import { StorageError } from '../../app/storage/interface/storage-error.ts';
 import { watchStore } from '../../app/storage/store-watch.ts';
 import { testBytes } from '../support/documents/bytes.ts';
 import { collect, openUpload, putBytes, throwsCode } from '../support/documents/stored.ts';
-import { mayMount, mountSmallVolume } from '../support/documents/tmpfs.ts';
+import { mayMount, mountSmallVolume, untilFree } from '../support/documents/tmpfs.ts';
 
 const mounted = mayMount ? test : test.skip;
 const MiB = 2 ** 20;
@@ -46,7 +46,7 @@ mounted('a check writes a little, once in a while, and leaves nothing', async (t
 });
 
 mounted('a store that takes a few bytes but no part stays full until it takes one', async (t) => {
-  const { store, watch, real, sizes } = await openWatched(t);
+  const { store, watch, real, sizes, volume } = await openWatched(t);
   await watch.check();
   const large = await openUpload(store);
   await putBytes(store, large, 1, testBytes(20 * MiB, 1));
@@ -55,6 +55,7 @@ mounted('a store that takes a few bytes but no part stays full until it takes on
   t.true(watch.fullSince instanceof Date);
   await throwsCode(t, watch.check(), 'storage_full');
   t.is(sizes.at(-1), 6 * MiB, 'the probe is as large as the refused part');
+  await untilFree(volume.directory, 1 * MiB);
   // A small write does not prove that there is room again.
   await putBytes(store, other, 1, testBytes(1_000, 3));
   await throwsCode(t, watch.check(), 'storage_full');

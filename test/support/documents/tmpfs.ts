@@ -1,5 +1,5 @@
 import { execFile } from 'node:child_process';
-import { mkdir, mkdtemp, open, rm, writeFile } from 'node:fs/promises';
+import { mkdir, mkdtemp, open, rm, statfs, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { promisify } from 'node:util';
@@ -48,10 +48,12 @@ export async function mountSmallVolume(
   return {
     directory,
     async exhaust(what) {
+      const before = await freeBytes(directory);
       await fillers[what]();
       return async () => {
         if (what === 'writing') await remount(directory, 'rw');
         else await removeFiller(directory);
+        if (what === 'space') await untilFree(directory, 0.95 * before);
       };
     },
   };
@@ -80,6 +82,20 @@ export async function fillInodes(directory: string): Promise<void> {
 /** Removes all that fills the file system of a directory. */
 export async function removeFiller(directory: string): Promise<void> {
   await rm(fillerOf(directory), { recursive: true });
+}
+
+async function freeBytes(directory: string): Promise<number> {
+  const { bavail, bsize } = await statfs(directory);
+  return bavail * bsize;
+}
+
+/**
+ * Resolves once a file system has at least `bytes` free. A process that another thread of this one
+ * starts has every file open until it loads its program, and so keeps the room of a removed one.
+ */
+export async function untilFree(directory: string, bytes: number): Promise<void> {
+  const isFree = async () => (await freeBytes(directory)) >= bytes;
+  await until(isFree, { what: `${bytes} bytes to be free`, timeoutMs: 60_000 });
 }
 
 async function untilFull(write: () => Promise<unknown>): Promise<void> {

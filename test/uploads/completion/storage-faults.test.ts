@@ -5,7 +5,7 @@ import path from 'node:path';
 import { promisify } from 'node:util';
 import anyTest, { type TestFn } from 'ava';
 import { until } from '../../../app/dev/processes/until.ts';
-import { mayMount, mountTmpfs } from '../../support/documents/tmpfs.ts';
+import { mayMount, mountTmpfs, untilFree } from '../../support/documents/tmpfs.ts';
 import { startVault, type TestVault } from '../../support/vault/vault.ts';
 import { createApi, type Answer } from '../../support/documents/uploads.ts';
 import {
@@ -135,6 +135,7 @@ test('a store that fails during a part gives 503 while the client still sends', 
   t.true(isRefused('storage_full', await putPart(api, big, 1, bytesOf(20 * MiB))));
   t.like((await progress(api, big)).body, { status: 'IN_PROGRESS', uploadedParts: 0 });
   t.deepEqual(await readdir(await sessionDirectory(vault, big)), ['upload.json']);
+  await untilFree(directory, 4.5 * MiB);
   t.is((await putPart(api, small, 1, bytesOf(4 * MiB))).status, 200);
   t.is((await complete(api, small)).status, 200);
 });
