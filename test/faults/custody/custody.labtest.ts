@@ -190,8 +190,10 @@ async function endShare(
 
 /** Asks for a file, again while no process answers, or Postgres is away. */
 async function readPatiently({ proxy }: Scene, asked: Asked, readings: Reading[]): Promise<void> {
+  let triedAt: number | undefined;
   for (;;) {
-    const reading = await read(proxy, asked);
+    const reading = await read(proxy, asked, triedAt);
+    triedAt = reading.triedAt;
     const { status } = reading.seen;
     if (status !== undefined) readings.push(reading);
     if (status !== undefined && status !== 503) return;

@@ -16,12 +16,18 @@ export interface Asked {
 export interface Reading {
   readonly asked: Asked;
   readonly seen: Seen;
+  /** When the reader first asked for these bytes: before `beganAt` if nobody answered at first. */
+  readonly triedAt: number;
   readonly beganAt: number;
   readonly endedAt: number;
 }
 
-/** Asks for a file once. */
-export async function read(proxy: CountingProxy, asked: Asked): Promise<Reading> {
+/** Asks for a file once. `triedAt` is when the reader first asked for it, by default now. */
+export async function read(
+  proxy: CountingProxy,
+  asked: Asked,
+  triedAt = performance.now(),
+): Promise<Reading> {
   const { documentId, reader, bytes, first, plan = {} } = asked;
   const beganAt = performance.now();
   const range = first === undefined ? [] : [`Range: bytes=${first}-${first + bytes - 1}`];
@@ -33,5 +39,5 @@ export async function read(proxy: CountingProxy, asked: Asked): Promise<Reading>
     ...range,
   ];
   const seen = await askThrough(proxy, request, plan);
-  return { asked, seen, beganAt, endedAt: performance.now() };
+  return { asked, seen, triedAt, beganAt, endedAt: performance.now() };
 }
