@@ -22,15 +22,22 @@ const lastUntouched = 'issuer';
  * the canonical form of an entry, returns a text that no seal fits.
  */
 export function toSealedText(text: string, entry: object, { sealedAt, late }: SealMembers): string {
-  const following = Object.fromEntries(
-    Object.entries(entry).filter(([name]) => name > lastUntouched),
-  );
-  const replaced = canonicalMembers(following).length;
-  const added = canonicalMembers({ ...following, ...(late ? { late } : {}), sealedAt });
-  return `${text.slice(0, text.length - replaced)}${added}`;
+  const following = canonicalMembers(entry).filter(([name]) => name > lastUntouched);
+  const replaced = joinMembers(following).length;
+  const added = canonicalMembers({ ...(late ? { late } : {}), sealedAt });
+  return `${text.slice(0, text.length - replaced)}${joinMembers([...following, ...added])}`;
 }
 
-/** Returns the canonical text of an object without its first brace. */
-function canonicalMembers(members: object): string {
-  return canonicalize(members)?.slice(1) ?? '';
+/** Name and canonical text of the members of an object. */
+function canonicalMembers(members: object): [name: string, text: string][] {
+  return Object.entries(members).map(([name, value]) => [
+    name,
+    `${JSON.stringify(name)}:${canonicalize(value)}`,
+  ]);
+}
+
+/** Returns the canonical text of an object with these members, without its first brace. */
+function joinMembers(members: readonly [name: string, text: string][]): string {
+  const sorted = members.toSorted(([a], [b]) => (a < b ? -1 : 1));
+  return `${sorted.map(([, text]) => text).join(',')}}`;
 }

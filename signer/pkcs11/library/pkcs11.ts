@@ -1,4 +1,5 @@
 import pkcs11js from 'pkcs11js';
+import { MeasuredApi, type Observer } from './measured-api.ts';
 import { Pkcs11Error } from './pkcs11-error.ts';
 
 export const {
@@ -45,12 +46,6 @@ export const {
 export type Handle = pkcs11js.Handle;
 export type Template = pkcs11js.Template;
 
-/**
- * Called after each PKCS#11 function with the function's name, duration in seconds and return
- * value.
- */
-export type Observer = (fn: string, seconds: number, returnValue: string) => void;
-
 export interface Slot {
   readonly id: Handle;
   readonly label: string;
@@ -67,14 +62,14 @@ const findBatch = 512;
 
 /**
  * The PKCS#11 functions that the signer uses, with typed errors. Every method throws Pkcs11Error.
- * Signing and key generation run on the thread pool, everything else on the calling thread.
+ * Key generation and `sign` run on the thread pool, everything else on the calling thread.
  */
 export class Library {
-  readonly #api: Api;
+  readonly #api: MeasuredApi;
 
   /** Loads the shared library at `path`. Throws if it cannot be loaded. */
   constructor(path: string, observe: Observer = () => {}) {
-    this.#api = new Api(new pkcs11js.PKCS11(path), observe);
+    this.#api = new MeasuredApi(new pkcs11js.PKCS11(path), observe);
   }
 
   initialize(): void {
@@ -119,12 +114,12 @@ export class Library {
 
 /** A PKCS#11 session, for one operation at a time. All sessions of a process share its login. */
 export class Session {
-  readonly #api: Api;
+  readonly #api: MeasuredApi;
   readonly #handle: Handle;
   /** Buffers of the call in progress, kept alive here because pkcs11js does not (pkcs11js#121). */
   readonly #held = new Set<Buffer | Template>();
 
-  constructor(api: Api, handle: Handle) {
+  constructor(api: MeasuredApi, handle: Handle) {
     this.#api = api;
     this.#handle = handle;
   }
@@ -230,6 +225,12 @@ export class Session {
     });
   }
 
+  /** Signs like `sign`, on the calling thread, which waits for the token. */
+  signSync(mechanism: number, key: Handle, data: Buffer, maxBytes: number): Buffer {
+    this.#api.call('C_SignInit', (ck) => ck.C_SignInit(this.#handle, { mechanism }, key));
+    return this.#api.call('C_Sign', (ck) => ck.C_Sign(this.#handle, data, Buffer.alloc(maxBytes)));
+  }
+
   async #hold<T>(used: readonly (Buffer | Template)[], run: () => Promise<T>): Promise<T> {
     for (const each of used) this.#held.add(each);
     try {
@@ -248,48 +249,4 @@ export class Session {
       if (!already) throw error;
     }
   }
-}
-
-/** Measures each call and turns the errors of pkcs11js into Pkcs11Error. */
-class Api {
-  readonly #ck: pkcs11js.PKCS11;
-  readonly #observe: Observer;
-
-  constructor(ck: pkcs11js.PKCS11, observe: Observer) {
-    this.#ck = ck;
-    this.#observe = observe;
-  }
-
-  call<T>(fn: string, run: (ck: pkcs11js.PKCS11) => T): T {
-    const startedAt = performance.now();
-    try {
-      const result = run(this.#ck);
-      this.#observe(fn, secondsSince(startedAt), 'CKR_OK');
-      return result;
-    } catch (error) {
-      throw this.#fail(fn, startedAt, error);
-    }
-  }
-
-  async callAsync<T>(fn: string, run: (ck: pkcs11js.PKCS11) => Promise<T>): Promise<T> {
-    const startedAt = performance.now();
-    try {
-      const result = await run(this.#ck);
-      this.#observe(fn, secondsSince(startedAt), 'CKR_OK');
-      return result;
-    } catch (error) {
-      throw this.#fail(fn, startedAt, error);
-    }
-  }
-
-  #fail(fn: string, startedAt: number, cause: unknown): unknown {
-    const returnValue = /CKR_\w+/.exec(String(cause))?.[0];
-    if (returnValue === undefined) return cause;
-    this.#observe(fn, secondsSince(startedAt), returnValue);
-    return new Pkcs11Error(fn, returnValue, { cause });
-  }
-}
-
-function secondsSince(startedAt: number): number {
-  return (performance.now() - startedAt) / 1000;
 }

@@ -1,5 +1,5 @@
 import type { Call } from '../../ipc/messages.ts';
-import type { Observer } from '../library/pkcs11.ts';
+import type { Observer } from '../library/measured-api.ts';
 
 const flushAfterMs = 100;
 

@@ -4,9 +4,9 @@ import { recordAdoption } from '../keys/adoptions.ts';
 import { createNextEncryptionKey, createNextKey, createOrFindKey } from '../keys/key-creation.ts';
 import { findEncryptionKey, KeyringError, type Keyring, type SigningKey } from '../keys/keyring.ts';
 import type { Session } from '../library/pkcs11.ts';
-import { mapInLanes } from './lanes.ts';
+import { signInputs } from './batch-signing.ts';
 import type { FromHsm, HsmRequest, Mac } from '../../ipc/messages.ts';
-import { macOf, signWith } from '../token/signatures.ts';
+import { macOf } from '../token/signatures.ts';
 import type { Token } from '../token/token.ts';
 
 type WithoutId<Message> = Message extends unknown ? Omit<Message, 'id' | 'calls'> : never;
@@ -47,12 +47,7 @@ export function createAnswers({ token, lanes, rsaBits }: AnswersOptions) {
   async function carryOut(request: HsmRequest): Promise<unknown> {
     switch (request.kind) {
       case 'sign':
-        return mapInLanes(request.inputs, lanes, (input) =>
-          token.run(
-            (session, keyring) => signWith(session, loadKey(keyring, request.keyId), input),
-            request.inputs.length > 1 ? 'batch' : 'single',
-          ),
-        );
+        return signInputs({ token, lanes, request });
       case 'mac':
         return token.run((session, keyring) => computeMac(session, keyring, request));
       case 'refresh':
@@ -90,13 +85,6 @@ async function computeMac(
   if (purpose === 'encryption') session.probe();
   const key = purpose === 'mac' ? oldest : findEncryptionKey(session, generation);
   return { mac: await macOf(session, key, label), generation: key.generation };
-}
-
-function loadKey({ signingKeys }: Keyring, keyId: string): SigningKey {
-  const key = signingKeys.find((each) => each.keyId === keyId);
-  if (key === undefined)
-    throw new SignerUnavailable('key_missing', 'the token does not hold this key');
-  return key;
 }
 
 function codeOf(error: unknown): (typeof unavailableCodes)[number] {

@@ -1,6 +1,6 @@
 import { AsyncLocalStorage } from 'node:async_hooks';
 import type { TracedCall } from '../../ipc/messages.ts';
-import type { Observer } from '../library/pkcs11.ts';
+import type { Observer } from '../library/measured-api.ts';
 
 /** The most calls of one request that are told: a batch has hundreds that are all alike. */
 const mostTold = 32;

@@ -14,10 +14,20 @@ export const macBytes = 32;
  * key, `input` is a text and the signature is RS256.
  */
 export function signWith(session: Session, key: SigningKey, input: Buffer): Promise<Buffer> {
-  if (key.purpose === 'audit')
-    return session.sign(CKM_ECDSA, key.handle, input, p256SignatureBytes);
+  const { mechanism, maxBytes } = operationOf(key);
+  return session.sign(mechanism, key.handle, input, maxBytes);
+}
+
+/** Signs `input` like `signWith`, on the calling thread, which waits for the token. */
+export function signWithSync(session: Session, key: SigningKey, input: Buffer): Buffer {
+  const { mechanism, maxBytes } = operationOf(key);
+  return session.signSync(mechanism, key.handle, input, maxBytes);
+}
+
+function operationOf(key: SigningKey): { readonly mechanism: number; readonly maxBytes: number } {
+  if (key.purpose === 'audit') return { mechanism: CKM_ECDSA, maxBytes: p256SignatureBytes };
   const modulusBits = key.publicKey.asymmetricKeyDetails?.modulusLength ?? 0;
-  return session.sign(CKM_SHA256_RSA_PKCS, key.handle, input, modulusBits / 8);
+  return { mechanism: CKM_SHA256_RSA_PKCS, maxBytes: modulusBits / 8 };
 }
 
 /** Resolves with the HMAC-SHA-256 of the label. */

@@ -8,7 +8,8 @@ import {
   type ConnectionOptions,
 } from './connection.ts';
 import { KeyringError, loadKeyring, type Keyring, type SigningKeys } from '../keys/keyring.ts';
-import { Library, type Observer, type Session } from '../library/pkcs11.ts';
+import type { Observer } from '../library/measured-api.ts';
+import { Library, type Session } from '../library/pkcs11.ts';
 import { Pkcs11Error, type Remedy } from '../library/pkcs11-error.ts';
 import type { TokenState } from '../../protocol/protocol.ts';
 import { createPublicKeyParser } from '../keys/public-key.ts';
