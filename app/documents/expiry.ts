@@ -71,7 +71,7 @@ function expiredEvent(version: ExpiredVersion) {
 function selectOverdue(tx: Tx, before: Date) {
   return tx
     .selectFrom('document_versions')
-    .where('document_versions.status', '=', 'PENDING')
+    .where('document_versions.status', '=', sql.lit('PENDING' as const))
     .where('document_versions.created_at', '<', before);
 }
 

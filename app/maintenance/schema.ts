@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { Flag, Timestamp, Uuid } from '../http/bodies/wire.ts';
+import { Flag, MonthText, Timestamp, Uuid } from '../http/bodies/wire.ts';
 
 export const MaintenanceQuery = z.strictObject({
   dryRun: Flag.meta({ description: 'Counts what a run would change, and changes nothing.' }),
@@ -63,7 +63,7 @@ export const PurgedOldJobs = reportOf('purge-jobs', {
 }).meta({ id: 'PurgedOldJobs' });
 
 const archivedMonths = z
-  .array(z.string().regex(/^[0-9]{4}-[0-9]{2}$/))
+  .array(MonthText)
   .describe('Months in UTC, such as `2026-01`, that are archived, and so left out.');
 
 export const VerifiedLog = reportOf('verify-log', {

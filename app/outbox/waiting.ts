@@ -1,5 +1,6 @@
 import { sql } from 'kysely';
 import type { Tx } from '../db/database.ts';
+import { deletePages } from '../db/pages/delete-pages.ts';
 
 /**
  * Removes the e-mails about these users, and to this e-mail address, that have not been sent yet.
@@ -12,12 +13,9 @@ export async function removeWaitingMails(
 ): Promise<number> {
   const isAbout = sql<boolean>`user_id = any(${userIds}::uuid[])`;
   const isTo = sql<boolean>`payload::json ->> 'to' = ${email}`;
-  const removed = await tx
-    .deleteFrom('outbox')
-    .where('kind', '=', 'email')
-    .where(email === null ? isAbout : sql<boolean>`(${isAbout} or ${isTo})`)
-    .executeTakeFirst();
-  return Number(removed.numDeletedRows);
+  const isMeant = email === null ? isAbout : sql<boolean>`(${isAbout} or ${isTo})`;
+  const where = sql<boolean>`kind = 'email' and ${isMeant}`;
+  return deletePages(tx, { table: 'outbox', key: ['id'], where });
 }
 
 /** Counts the e-mails about these users that have not been sent yet. */
@@ -56,8 +54,9 @@ export async function findWaitingRemovals(
   keys: readonly string[],
 ): Promise<ReadonlySet<string>> {
   const { rows } = await sql<{ key: string }>`
-    select payload::json->>'key' as key from outbox
-    where kind = ${kind} and payload::json->>'key' = any(${keys}::text[])`.execute(tx);
+    select key from unnest(${keys}::text[]) as key where exists (select from outbox
+      where kind in ('object.delete', 'multipart.abort') and kind = ${kind}
+        and payload::json ->> 'key' = key)`.execute(tx);
   return new Set(rows.map(({ key }) => key));
 }
 

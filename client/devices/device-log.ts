@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import type { Http } from '../http/http.ts';
-import { readPages } from '../http/pages.ts';
+import { readEntries } from '../proofs/entries.ts';
 import { verifyProof } from '../proofs/verify-proof.ts';
 import type { Proofs } from '../proofs/proofs.ts';
 import { VaultError } from '../errors/vault-error.ts';
@@ -72,9 +72,8 @@ export async function checkDeviceLog(
   const findings: DeviceFinding[] = [];
   const entries = new Map<string, DeviceEntry[]>();
   const owners = new Set<string>();
-  const query = { resourceType: 'device' };
-  const request = { method: 'GET', path: '/v1/audit/entries', query } as const;
-  for await (const { id, resource } of readPages(http, EntryItem, request)) {
+  const ofDevices = readEntries(http, EntryItem, { resourceType: 'device' });
+  for await (const { id, resource } of ofDevices) {
     const entry = await findEntry(proofs, id, trustedKeys);
     if (entry !== undefined) owners.add(entry.resource.owner);
     if (entry === undefined || owners.size > 1) {

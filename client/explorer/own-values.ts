@@ -4,7 +4,9 @@ import { AuditProof } from '../proofs/proof-format.ts';
 import type { OwnValues } from './api-document.ts';
 
 const DocumentList = z.array(z.object({ id: z.string() }));
-const EntryList = z.array(z.object({ id: z.string(), state: z.string() }));
+const EntryList = z.object({
+  entries: z.array(z.object({ id: z.string(), state: z.string() })),
+});
 const ObjectList = z.object({
   objects: z.array(z.object({ objectId: z.string(), version: z.int() })),
 });
@@ -25,7 +27,7 @@ export async function readOwnValues(http: Http, deviceId: string | undefined): P
 /** Finds the newest sealed entry, of a document if there is one. */
 async function findSealedEntry(http: Http, documentId: string | undefined) {
   const ofDocument = { resourceType: 'document', resourceId: documentId };
-  const entries = await http.json(EntryList, {
+  const { entries } = await http.json(EntryList, {
     method: 'GET',
     path: '/v1/audit/entries',
     query: { ...(documentId === undefined ? {} : ofDocument), limit: 20 },

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import type { Http } from '../http/http.ts';
-import { readPages } from '../http/pages.ts';
 import { AuditKey, KeyState } from './audit-key.ts';
+import { readEntries } from './entries.ts';
 import { AuditProof } from './proof-format.ts';
 
 const Verdict = z.object({
@@ -35,7 +35,7 @@ export interface Proofs {
   restores(): Promise<AuditProof[]>;
   /**
    * Resolves with the proofs of the entries of the user's identity, newest first, without those
-   * that are not signed yet.
+   * that are not signed yet, and those of months that are archived outside of the vault.
    */
   identityChanges(): Promise<AuditProof[]>;
   /**
@@ -63,10 +63,9 @@ export function createProofs({ http }: { readonly http: Http }): Proofs {
     restores: () => http.json(z.array(AuditProof), { method: 'GET', path: '/v1/audit/restores' }),
 
     async identityChanges() {
-      const query = { resourceType: 'sharing_key', action: 'sharing_key.changed' };
-      const request = { method: 'GET', path: '/v1/audit/entries', query } as const;
+      const filter = { resourceType: 'sharing_key', action: 'sharing_key.changed' };
       const proofs: AuditProof[] = [];
-      for await (const { id, state } of readPages(http, EntryItem, request)) {
+      for await (const { id, state } of readEntries(http, EntryItem, filter)) {
         if (state !== 'SEALED') continue;
         proofs.push(await http.json(AuditProof, { method: 'GET', path: proofPath(id) }));
       }

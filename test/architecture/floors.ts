@@ -153,6 +153,7 @@ export const floors: readonly Floor[] = [
       'app/clocks',
       'app/db/isolation',
       'app/plans',
+      'app/db/pages',
       'app/db',
       'app/db/pool',
       'app/db/migrations',

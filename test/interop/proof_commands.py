@@ -38,7 +38,8 @@ def show_proofs(user: User) -> Any:
     session, _ = user.log_in()
     arguments = user.arguments
     filters = {"resourceType": arguments.type, "resourceId": arguments.id}
-    entries = list(session.http.get_pages("/v1/audit/entries", filters=filters))
+    pages = session.http.get_pages("/v1/audit/entries", filters=filters, member="entries")
+    entries = list(pages)
     entries.sort(key=lambda entry: entry["seq"])
     return [wait_for_proof(session.http, entry["id"]) for entry in entries]
 

@@ -37,13 +37,21 @@ class VaultHttp:
         return self._json("GET", path, headers=headers)
 
     def get_pages(
-        self, path: str, limit: int = 100, filters: Mapping[str, str] = NONE
+        self,
+        path: str,
+        limit: int = 100,
+        filters: Mapping[str, str] = NONE,
+        member: str | None = None,
     ) -> Iterator[Any]:
-        """Yields every item of a list. Only the cursor is taken from the link to the next page."""
+        """
+        Yields every item of a list, which is the body or one of its members. Only the cursor is
+        taken from the link to the next page.
+        """
         query = {**filters, "limit": str(limit)}
         while True:
             with self._request("GET", f"{path}?{urlencode(query)}") as answer:
-                yield from json.load(answer)
+                body = json.load(answer)
+                yield from body if member is None else body[member]
                 link = re.search(r'<([^>]*)>; rel="next"', answer.headers.get("Link", ""))
             if link is None:
                 return

@@ -1,26 +1,18 @@
 import { sql } from 'kysely';
 import type { Tx } from '../../db/database.ts';
+import { deletePages, rowsOfPage, untilNone } from '../../db/pages/delete-pages.ts';
 
 /**
  * Returns the users among `userIds` with entries that are pending or in the dead-letter queue. No
  * entry of these users can be erased yet. An abandoned entry does not prevent the erasure.
  */
 export async function findUnsealed(tx: Tx, userIds: readonly string[]): Promise<Set<string>> {
-  const pending = await tx
-    .selectFrom('audit_queue')
-    .select('user_id')
-    .distinct()
-    .where('user_id', 'in', userIds)
-    .execute();
-  const dead = await tx
-    .selectFrom('audit_dead_letters')
-    .innerJoin('audit_log', 'audit_log.id', 'audit_dead_letters.entry_id')
-    .select('audit_log.user_id')
-    .distinct()
-    .where('audit_dead_letters.status', '=', 'PENDING')
-    .where('audit_log.user_id', 'in', userIds)
-    .execute();
-  return new Set([...pending, ...dead].map(({ user_id: userId }) => userId));
+  const { rows } = await sql<{ readonly userId: string }>`
+    select id as "userId" from unnest(${userIds}::uuid[]) as id
+    where exists (select from audit_queue where user_id = id)
+      or id in (select l.user_id from audit_dead_letters d join audit_log l on l.id = d.entry_id
+        where d.status = 'PENDING')`.execute(tx);
+  return new Set(rows.map(({ userId }) => userId));
 }
 
 /** Counts the entries that `eraseTraces` would erase. */
@@ -37,23 +29,29 @@ export async function countTraces(tx: Tx, userIds: readonly string[]): Promise<n
 /**
  * Erases the text, with the salt in it, of every audit entry about these users for good. Hash,
  * signature and `seq` stay, so that the log still verifies. Also removes the users' sequence
- * counters, and their tallies and downloads that are not entries yet. The database refuses the
- * whole erasure if an entry of the users is pending or in the dead-letter queue. Entries of months
- * that are away are erased when these are attached. Returns the number of erased entries.
+ * counters, and their tallies and downloads that are not entries yet. No statement changes more
+ * than 1,000 rows. The database refuses the whole erasure if an entry of the users is pending or in
+ * the dead-letter queue. Entries of months that are away are erased when these are attached.
+ * Returns the number of erased entries.
  */
 export async function eraseTraces(tx: Tx, userIds: readonly string[], now: Date): Promise<number> {
   await recordErasures(tx, userIds, now);
-  await tx.deleteFrom('audit_tallies').where('user_id', 'in', userIds).execute();
-  await tx.deleteFrom('downloads').where('user_id', 'in', userIds).execute();
-  await tx.deleteFrom('audit_sequences').where('user_id', 'in', userIds).execute();
-  const { numUpdatedRows } = await tx
-    .updateTable('audit_log')
-    .set({ canonical: null, erased_at: now })
-    .where('user_id', 'in', userIds)
-    .where('erased_at', 'is', null)
-    .executeTakeFirst();
-  return Number(numUpdatedRows);
+  const where = sql<boolean>`user_id = any(${userIds}::uuid[])`;
+  await deletePages(tx, { table: 'audit_tallies', key: tallyKey, where });
+  await deletePages(tx, { table: 'downloads', key: ['id'], where });
+  await deletePages(tx, { table: 'audit_sequences', key: sequenceKey, where });
+  return untilNone(async () => {
+    const { numAffectedRows } = await sql`
+      update audit_log set canonical = null, erased_at = ${now} where id in (
+        select id from audit_log where ${where} and erased_at is null
+        limit ${rowsOfPage})`.execute(tx);
+    return Number(numAffectedRows ?? 0);
+  });
 }
+
+const ofResource = ['user_id', 'tenant_id', 'resource_type', 'resource_id'] as const;
+const sequenceKey = ofResource;
+const tallyKey = ['minute', ...ofResource, 'action', 'actor_id', 'detail'] as const;
 
 /**
  * Records for the months that are away that the entries of these users are to be erased, unless the

@@ -22,9 +22,9 @@ export const entryRoutes = [
     maxAnswerBytes: listBytes,
     errors: ['entry_archived'],
     handler: async ({ entries }, { request, query, reply }) => {
-      const page = await entries.list(request, query);
-      linkNextPage(reply, query, page.cursor);
-      return page.entries;
+      const { cursor, ...page } = await entries.list(request, query);
+      linkNextPage(reply, query, cursor);
+      return page;
     },
   }),
 ];

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { Limit, Moment, Timestamp, Uuid, UuidCursor } from '../../http/bodies/wire.ts';
+import { Limit, Moment, MonthText, Timestamp, Uuid, UuidCursor } from '../../http/bodies/wire.ts';
 
 const Name = z.string().min(1).max(512);
 /** The id of any resource. A UUID, as most ids are, is converted to lower case. */
@@ -57,4 +57,14 @@ export const EntryView = z
   })
   .meta({ id: 'AuditEntry' });
 
-export const EntryList = z.array(EntryView);
+export const EntryList = z
+  .strictObject({
+    entries: z.array(EntryView).describe('The entries of this page, newest first.'),
+    archivedMonths: z
+      .array(MonthText)
+      .describe(
+        'Months in UTC, such as `2026-01`, from `from` to `to` that are archived outside of the ' +
+          'vault: entries from these months are left out of all pages.',
+      ),
+  })
+  .meta({ id: 'AuditEntries' });

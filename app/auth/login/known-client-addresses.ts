@@ -1,4 +1,6 @@
+import { sql } from 'kysely';
 import type { Tx } from '../../db/database.ts';
+import { deletePages } from '../../db/pages/delete-pages.ts';
 import { forgottenAfterMs } from './login-proof-limits.ts';
 
 /**
@@ -27,7 +29,8 @@ export async function removeOldAddresses(tx: Tx, now: Date, limit: number): Prom
 
 /** Removes the known client addresses of the given accounts. */
 export async function forgetAddressesOf(tx: Tx, accountIds: readonly string[]): Promise<void> {
-  await tx.deleteFrom('known_addresses').where('account_id', 'in', accountIds).execute();
+  const where = sql<boolean>`account_id = any(${accountIds}::uuid[])`;
+  await deletePages(tx, { table: 'known_addresses', key: ['account_id', 'address_hash'], where });
 }
 
 /** Counts the client addresses that `removeOldAddresses` would remove without a limit. */

@@ -18,7 +18,8 @@ create table accounts (
   constraint accounts_closed check ((status = 'CLOSED') = (email is null)),
   constraint accounts_status check (status in ('PENDING_VALIDATION', 'ACTIVE', 'CLOSED'))
 );
-create index accounts_unvalidated on accounts (created_at) where status = 'PENDING_VALIDATION';
+create index accounts_unvalidated on accounts (created_at, id)
+  where status = 'PENDING_VALIDATION';
 ${serviceRows('accounts')}
 grant select, insert, update, delete on accounts to probatio_service;
 

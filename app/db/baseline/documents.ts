@@ -175,7 +175,7 @@ create table object_checks (
   constraint object_checks_damage check (damage in ('damaged', 'missing')),
   constraint object_checks_damaged check ((damage is null) = (damaged_at is null))
 );
-create index object_checks_queue on object_checks (checked_at nulls first);
+create index object_checks_queue on object_checks ((coalesce(checked_at, '-infinity')));
 create index object_checks_damages on object_checks (damaged_at) where damage is not null;
 create index object_checks_unreadable on object_checks (unreadable_since)
   where unreadable_since is not null;

@@ -20,7 +20,7 @@ export const Account = defineEntity({
     {
       name: 'accounts_unvalidated',
       expression:
-        'create index accounts_unvalidated on accounts (created_at) ' +
+        'create index accounts_unvalidated on accounts (created_at, id) ' +
         "where status = 'PENDING_VALIDATION'",
     },
   ],

@@ -148,7 +148,8 @@ export const ObjectCheck = defineEntity({
   indexes: [
     {
       name: 'object_checks_queue',
-      expression: 'create index object_checks_queue on object_checks (checked_at nulls first)',
+      expression:
+        "create index object_checks_queue on object_checks ((coalesce(checked_at, '-infinity')))",
     },
     {
       name: 'object_checks_damages',

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { Proof } from '../../proof/schema.ts';
-import { IntegerText, Limit, Uuid } from '../../http/bodies/wire.ts';
+import { IntegerText, Limit, MonthText, Uuid } from '../../http/bodies/wire.ts';
 
 export const DocumentProofPage = z.strictObject({
   limit: Limit,
@@ -17,7 +17,7 @@ export const DocumentProofList = z
       .record(z.string(), z.string())
       .describe('The action of each proof by its id, such as `document.sealed`.'),
     archived: z
-      .array(z.string().regex(/^[0-9]{4}-[0-9]{2}$/))
+      .array(MonthText)
       .optional()
       .describe(
         'Months in UTC, such as `2026-01`, that are archived outside of the vault: proofs of the ' +

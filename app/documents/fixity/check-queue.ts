@@ -27,11 +27,7 @@ export async function findDue(
     .limit(limit)
     .execute();
   if (damaged.length > 0) return damaged;
-  return selectDue(tx, options)
-    .select(fileColumns)
-    .orderBy('checked_at', (order) => order.asc().nullsFirst())
-    .limit(limit)
-    .execute();
+  return selectDue(tx, options).select(fileColumns).orderBy(lastCheckedAt).limit(limit).execute();
 }
 
 /** Counts the files whose check is due. */
@@ -42,12 +38,7 @@ export async function countDue(tx: Tx, options: DueOptions): Promise<number> {
 
 /** Selects the files whose check is due. */
 function selectDue(tx: Tx, { days }: DueOptions) {
-  return selectAvailable(tx).where(({ or, eb }) =>
-    or([
-      eb('checked_at', 'is', null),
-      eb('checked_at', '<', hoursAgo(days * hoursPerDay * dueShare)),
-    ]),
-  );
+  return selectAvailable(tx).where(lastCheckedAt, '<', hoursAgo(days * hoursPerDay * dueShare));
 }
 
 /** Selects the damaged files that are due to be looked at again. */
@@ -67,6 +58,9 @@ function selectAvailable(tx: Tx) {
     )
     .where('object_checks.available_at', '<=', sql<Date>`now()`);
 }
+
+/** The time of the last check, as its index has it; before all times if there was none. */
+const lastCheckedAt = sql<Date>`coalesce(checked_at, '-infinity')`;
 
 function hoursAgo(hours: number) {
   return sql<Date>`now() - make_interval(secs => ${hours * 3_600})`;

@@ -15,6 +15,9 @@ export const Timestamp = z
   .transform((date) => date.toISOString())
   .pipe(timestampText);
 
+/** A month of the audit log in UTC, such as `2026-01`. */
+export const MonthText = z.string().regex(/^[0-9]{4}-[0-9]{2}$/, 'must be a year and a month');
+
 /** Accepts canonical base64 with padding, of at most `maxBytes` decoded bytes. */
 export function Base64(maxBytes: number) {
   return z

@@ -34,7 +34,7 @@ export function selectExpired(tx: Tx, after: Place, now: Date) {
   return tx
     .selectFrom('accounts')
     .select(['id', 'created_at as createdAt'])
-    .where('status', '=', 'PENDING_VALIDATION')
+    .where('status', '=', sql.lit('PENDING_VALIDATION' as const))
     .where(({ eb, refTuple, tuple }) =>
       eb(refTuple('created_at', 'id'), '>', tuple(after.createdAt, after.id)),
     )

@@ -1,3 +1,4 @@
+import { sql } from 'kysely';
 import type { Tx } from '../../db/database.ts';
 import { takesLock } from '../../db/lock-order.ts';
 import { countRows, isStale, type EncryptedTable } from '../../encryption/reencryption.ts';
@@ -33,5 +34,8 @@ export const encryptedReplacedKeys: EncryptedTable<'wrappedKey'> = {
 };
 
 function selectStale(tx: Tx, earlier: readonly number[]) {
-  return tx.selectFrom('replaced_keys').where('kind', '=', 'MASTER').where(isStale(earlier));
+  return tx
+    .selectFrom('replaced_keys')
+    .where('kind', '=', sql.lit('MASTER' as const))
+    .where(isStale(earlier));
 }

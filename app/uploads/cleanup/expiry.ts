@@ -125,7 +125,7 @@ const endedAt = sql<Date>`coalesce(aborted_at, expires_at)`;
 function selectEnded(tx: Tx, before: Date) {
   return tx
     .selectFrom('upload_sessions')
-    .where('status', 'in', ['ABORTED', 'EXPIRED'])
+    .where(sql<boolean>`status in ('ABORTED', 'EXPIRED')`)
     .where(endedAt, '<=', before);
 }
 

@@ -31,7 +31,7 @@ interface Item {
 async function readPage(api: Api, path: string) {
   const { status, body, headers } = await api.send('GET', path);
   if (status !== 200) throw new Error(`${path}: ${status} ${JSON.stringify(body)}`);
-  return { items: body as unknown as Item[], next: nextPage(path, headers) };
+  return { items: body['entries'] as Item[], next: nextPage(path, headers) };
 }
 
 const list = async (api: Api, query = '') =>
@@ -229,7 +229,7 @@ test('entries that arrive between two pages make no entry appear twice', async (
     transformQuery: ({ node }) => node,
     async transformResult({ result }) {
       statements += 1;
-      if (statements === 1) await sql(insert, [owner.userId, 20_000, 'upload.created', 3]);
+      if (statements === 2) await sql(insert, [owner.userId, 20_000, 'upload.created', 3]);
       return result;
     },
   };

@@ -6,7 +6,7 @@ import { documentAt } from '../../support/documents/documents.ts';
 import { bytesOf, upload } from '../../support/documents/files.ts';
 import { createApi, type Api } from '../../support/documents/uploads.ts';
 import { submitExport, untilOver } from '../../support/jobs/evidence-exports.ts';
-import { beginOf, proofsOf, startAwayVault, type AwayVault } from './away.ts';
+import { assertMonthsNamed, beginOf, proofsOf, startAwayVault, type AwayVault } from './away.ts';
 
 const scopes = ['documents:read', 'documents:write', 'uploads:write', 'audit:read', 'jobs:submit'];
 
@@ -105,8 +105,7 @@ test.serial(
     const [from, to] = [beginOf(-2), beginOf(-1)].map((time) => time.toISOString());
     const entries = await api.send('GET', `/v1/audit/entries?from=${from}&to=${to}`);
     t.like(entries, { status: 410, body: { code: 'entry_archived' } });
-    const all = await api.send('GET', '/v1/audit/entries');
-    t.is(all.status, 200);
+    await assertMonthsNamed(t, [api, auditor], [month]);
     const list = await api.send('GET', `/v1/documents/${documentId}/proof`);
     t.like(list, { status: 200, body: { archived: [month] } });
     const status = await api.send('GET', '/v1/audit/proof/status');
@@ -144,6 +143,7 @@ test.serial(
       missingEntries: 0,
       archivedMonths: [],
     });
+    await assertMonthsNamed(t, [api, auditor], []);
     t.is((await api.send('GET', `/v1/documents/${documentId}/proof`)).body['archived'], undefined);
     const exported = await untilOver(api, await submitExport(api, { documentId }));
     t.like(exported, { status: 'COMPLETED' });

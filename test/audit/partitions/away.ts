@@ -67,3 +67,43 @@ export async function proofsOf(api: Api, ids: readonly string[]) {
   }
   return answers;
 }
+
+/**
+ * Asserts that searches name the months that are away, of those that they ask for, on each page.
+ */
+export async function assertMonthsNamed(
+  t: ExecutionContext,
+  readers: readonly Api[],
+  away: readonly string[],
+) {
+  const [begin, second, end] = [
+    beginOf(-2),
+    new Date(beginOf(-2).getTime() + 86_400_000),
+    beginOf(-1),
+  ];
+  const before = new Date(begin.getTime() - 1);
+  const after = new Date(end.getTime() + 1);
+  const text = (time: Date) => time.toISOString();
+  const cases: readonly (readonly [query: string, named: readonly string[]])[] = [
+    ['', away],
+    ['?limit=1', away],
+    [`?cursor=${randomUUID()}`, away],
+    [`?from=${text(begin)}`, away],
+    [`?from=${text(second)}`, away],
+    [`?from=${text(end)}`, []],
+    [`?to=${text(begin)}`, []],
+    [`?to=${text(second)}`, away],
+    [`?from=${text(before)}&to=${text(second)}`, away],
+    [`?from=${text(second)}&to=${text(after)}`, away],
+    [`?from=${text(end)}&to=${text(after)}`, []],
+    [`?from=${text(second)}&to=${text(second)}`, []],
+    [`?from=${text(after)}&to=${text(before)}`, []],
+  ];
+  for (const api of readers) {
+    for (const [query, archivedMonths] of cases) {
+      const { status, body } = await api.send('GET', `/v1/audit/entries${query}`);
+      t.is(status, 200, query);
+      t.deepEqual(body['archivedMonths'], archivedMonths, query);
+    }
+  }
+}

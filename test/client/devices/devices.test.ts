@@ -156,7 +156,7 @@ test('a vault that withholds entries or devices is detected', async (t) => {
     [[registered], ['not_in_log', 'entries_missing']],
     [ofDevice, ['not_in_log']],
   ] as const) {
-    await line.tamper('/v1/audit/entries', without(...dropped), async () => {
+    await line.tamper('/v1/audit/entries', inEntries(without(...dropped)), async () => {
       t.deepEqual(
         await check(),
         kinds.map((kind) => ({ kind, deviceId })),
@@ -207,7 +207,7 @@ test('an entry of another user counts as invalid', async (t) => {
   const [entry] = await gather(entriesVia(other.session));
   const proof = await other.session.proofs.get(entry?.id ?? '');
   const path = '/v1/audit/entries';
-  const smuggled = (body: object) => [...Object.values(body), entry];
+  const smuggled = inEntries((entries) => [...Object.values(entries), entry]);
   const passedOn = connect(vault, async (input, init) => {
     const url = String(input instanceof Request ? input.url : input);
     return url.endsWith(proof.id) ? Response.json(proof) : line.fetch(input, init);
@@ -219,6 +219,14 @@ test('an entry of another user counts as invalid', async (t) => {
     t.deepEqual(found, [{ kind: 'entry_invalid', deviceId }]);
   });
 });
+
+/** Changes the entries in a page of the list of audit entries. */
+function inEntries(change: (entries: object) => unknown[]) {
+  return (body: object) => ({
+    ...body,
+    entries: change((body as { readonly entries: object }).entries),
+  });
+}
 
 function without(...ids: readonly string[]) {
   return (body: object) =>
@@ -236,5 +244,5 @@ async function entriesOf(deviceId: string): Promise<string[]> {
 async function* entriesVia({ http }: VaultSession) {
   const query = { resourceType: 'device', limit: 1000 };
   const { body } = await http.send({ method: 'GET', path: '/v1/audit/entries', query });
-  yield* body as { id: string; resource: { id: string } }[];
+  yield* (body as { entries: { id: string; resource: { id: string } }[] }).entries;
 }

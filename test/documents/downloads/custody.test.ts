@@ -34,7 +34,7 @@ interface Entry {
 async function listEntries(owner: Api, id: string): Promise<Entry[]> {
   const query = `resourceId=${id}&action=document.downloaded`;
   const { body } = await owner.send('GET', `/v1/audit/entries?${query}`);
-  return (body as unknown as Entry[]).toReversed();
+  return (body['entries'] as Entry[]).toReversed();
 }
 
 /** Waits for the entries of `count` downloads of a document. */

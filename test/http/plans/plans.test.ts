@@ -1,8 +1,7 @@
 import test from 'ava';
 import { Client } from 'pg';
 import { proofHeader } from '../../support/accounts/reauth-account.ts';
-import { createSql } from '../../support/vault/sql.ts';
-import { startReadyVault } from '../../support/vault/vault.ts';
+import { startPurgeVault } from '../../support/accounts/purge-vault.ts';
 import { ask, removalsLast, renew } from '../roles/ask.ts';
 import { expectations } from '../roles/expectations.ts';
 import { createCallers, createOwner } from '../roles/scene.ts';
@@ -10,6 +9,7 @@ import { reasonToAllow } from './exceptions.ts';
 import { findExcess, type PlanNode } from './plan.ts';
 import { recordStatements } from './recorder.ts';
 import { pretendManyRows } from './statistics.ts';
+import { walkAsCronJob, walkAsStranger } from './walks.ts';
 
 /** Routes after which a caller can send nothing more, and the role of a caller to spare. */
 const ending: ReadonlyMap<string, string> = new Map([
@@ -20,9 +20,11 @@ const ending: ReadonlyMap<string, string> = new Map([
 test('no statement of a route or a worker reads more of 100,000 rows than its page', async (t) => {
   const { texts, stop } = recordStatements();
   t.teardown(stop);
-  const vault = await startReadyVault();
-  t.teardown(() => vault.stop());
-  const sql = createSql(vault);
+  const context = await startPurgeVault();
+  t.teardown(() => context.stop());
+  const { vault, sql } = context;
+  await walkAsStranger(context);
+  await walkAsCronJob(context);
   const owner = await createOwner(vault, 'default');
   const callers = await createCallers(vault);
   const callerWith = (wanted: unknown) =>

@@ -1,5 +1,6 @@
 import test, { type ExecutionContext } from 'ava';
 import { z } from 'zod';
+import { pretendSealed } from '../../support/audit/unsealed.ts';
 import { openDatabase } from '../../../app/db/database.ts';
 import { selectExpired, start } from '../../../app/lifecycle/purge/expired-accounts.ts';
 import { peakMemoryBytes } from '../../support/processes/process-figures.ts';
@@ -60,6 +61,56 @@ test.serial('ten thousand accounts are purged, and memory does not grow with the
     "select count(*)::int from audit_entries where action = 'account.purged'",
   );
   t.deepEqual(batches, [{ count: accounts / 200 }]);
+});
+
+test.serial('an account with more rows than one statement removes is removed whole', async (t) => {
+  const { sql, purge, stop } = await startPurgeVault();
+  t.teardown(stop);
+  await insertExpired(sql, 1);
+  const rows = 1_500;
+  const [account] = await sql('select id from accounts');
+  const values = [account?.['id'], rows];
+  const entries = await sql(
+    `insert into audit_log
+       (id, user_id, tenant_id, resource_type, resource_id, seq, action, canonical)
+     select uuidv7(), $1::uuid, 'default', 'upload', n::text, 1, 'upload.created', '{}'
+     from generate_series(1, $2::int) n returning id`,
+    values,
+  );
+  await pretendSealed(
+    sql,
+    entries.map(({ id }) => id),
+  );
+  await sql(
+    `insert into audit_sequences (user_id, resource_type, resource_id, tenant_id, last_seq)
+     select $1::uuid, 'upload', n::text, 'default', 1 from generate_series(1, $2::int) n`,
+    values,
+  );
+  await sql(
+    `insert into outbox (id, kind, payload, user_id, available_at)
+     select gen_random_uuid(), 'email', '{}', $1::uuid, now() + interval '1 day'
+     from generate_series(1, $2::int)`,
+    values,
+  );
+  await sql(
+    `insert into known_addresses (account_id, address_hash, last_login_at)
+     select $1::uuid, n::text, now() from generate_series(1, $2::int) n`,
+    values,
+  );
+  t.deepEqual(countsOf(await purge()), {
+    purgedAccounts: 1,
+    removedAuditTraces: rows + 1,
+    removedEmails: rows + 1,
+  });
+  const [left] = await sql(
+    `select (select count(*) from audit_log where user_id = $1 and canonical is not null)::int
+       as texts,
+       (select count(*) from audit_sequences where user_id = $1)::int as sequences,
+       (select count(*) from outbox where user_id = $1)::int as mails,
+       (select count(*) from known_addresses)::int as addresses`,
+    [account?.['id']],
+  );
+  t.deepEqual(left, { texts: 0, sequences: 0, mails: 0, addresses: 0 });
 });
 
 const Plan: z.ZodType<PlanNode> = z.looseObject({
