@@ -21,8 +21,8 @@ import { describeApi, listRoutes } from './wiring/routes.ts';
 import type { Services } from './wiring/services.ts';
 
 /**
- * The `internal` listener serves the routes that accept an internal API key. The `public` listener
- * serves all routes, but internal ones only if HTTP_INTERNAL_ROUTES is `both`.
+ * The `internal` listener serves the routes that accept an internal API key, and the probes. The
+ * `public` listener serves all routes, but internal ones only if HTTP_INTERNAL_ROUTES is `both`.
  */
 type Listener = 'public' | 'internal';
 
@@ -39,8 +39,10 @@ export function createApp({ config, services, trust, log }: AppParts, listener: 
   const takesKeys = listener === 'internal' || config.http.internalRoutes === 'both';
   const routes = listRoutes()
     .filter(({ isProbe }) => isProbe === true || config.roles.has('api'))
-    .filter(({ access }) =>
-      listener === 'internal' ? isInternal(access) : takesKeys || access !== 'internal',
+    .filter(({ access, isProbe }) =>
+      listener === 'internal'
+        ? isProbe === true || isInternal(access)
+        : takesKeys || access !== 'internal',
     );
   const guards = {
     authenticate: (token: string) => services.authenticate(token),

@@ -7,6 +7,7 @@ import { AppError } from './errors/app-error.ts';
 const usage = `usage: probatio <command> [options]
 
   doctor           examine the settings and everything that the app depends on
+  status           print a page about a running vault, and what needs a look
   migrate          migrate the database to the newest schema
   partitions       take a month of the audit log out of the database, or attach it again
   grant            grant an account roles, scopes, a tenant or a plan
@@ -33,10 +34,11 @@ const usage = `usage: probatio <command> [options]
  */
 const commands: ReadonlyMap<string, () => Promise<Command>> = new Map([
   ['doctor', async () => (await import('./cli/commands/doctor.ts')).doctor],
+  ['status', async () => (await import('./cli/commands/status.ts')).status],
   ['migrate', async () => (await import('./cli/commands/migrate.ts')).migrate],
   ['partitions', async () => (await import('./cli/commands/partitions.ts')).partitions],
-  ['grant', async () => (await import('./cli/commands/grant.ts')).grant],
-  ['revoke', async () => (await import('./cli/commands/revoke.ts')).revoke],
+  ['grant', async () => (await import('./cli/commands/rights/grant.ts')).grant],
+  ['revoke', async () => (await import('./cli/commands/rights/revoke.ts')).revoke],
   ['api-key', async () => (await import('./cli/commands/api-key.ts')).apiKey],
   ['maintenance', async () => (await import('./cli/commands/maintenance.ts')).maintenance],
   ['usage', async () => (await import('./cli/commands/usage.ts')).usage],

@@ -68,7 +68,7 @@ export const workersAndCommands: readonly Cause[] = [
     note: 'with `--accept` the start that it accepts appends the entry',
   },
   {
-    name: '`probatio maintenance`, `probatio keys`',
+    name: '`probatio maintenance`, `probatio keys`, `probatio status`',
     actions: [],
     note: 'they call routes, which append entries',
   },

@@ -28,6 +28,28 @@ interface InternalRequest {
   readonly path: string;
   readonly query?: Readonly<Record<string, string>>;
   readonly json?: unknown;
+  /** Statuses besides 2xx whose bodies are resolved with. */
+  readonly accepted?: readonly number[];
+  /** Ends the wait for the response. */
+  readonly signal?: AbortSignal;
+}
+
+/** Thrown if a running app gave no answer. */
+export class NoAnswer extends Error {
+  override name = 'NoAnswer';
+}
+
+/** Thrown if a running app answered with another status than 2xx. */
+export class UnexpectedStatus extends Error {
+  override name = 'UnexpectedStatus';
+  readonly status: number;
+  readonly body: string;
+
+  constructor(message: string, { status, body }: { status: number; body: string }) {
+    super(message);
+    this.status = status;
+    this.body = body;
+  }
 }
 
 export type InternalApi = Awaited<ReturnType<typeof openInternalApi>>;
@@ -45,9 +67,12 @@ export async function openInternalApi(values: {
   const base = parseUrl(values.url ?? configured.maintenanceUrl ?? defaultUrl);
   const key = await readKey(values['key-file'] ?? configured.keyFile);
   return {
+    /** Scheme, host and port of the app. */
+    origin: base.origin,
+
     /**
-     * Sends a request and waits for the response without a time limit. Resolves with the body.
-     * Throws if there is no response, or if its status is not 2xx.
+     * Sends a request and waits for the response, without a time limit of its own. Resolves with
+     * the body. Throws NoAnswer, or UnexpectedStatus if the status is neither 2xx nor accepted.
      */
     async ask(request: InternalRequest): Promise<string> {
       const url = new URL(base);
@@ -55,14 +80,16 @@ export async function openInternalApi(values: {
       url.search = new URLSearchParams(request.query).toString();
       const { status, body, retryAfter } = await send(url, request, key).catch(
         (cause: NodeJS.ErrnoException) => {
-          throw new Error(`${url.origin} gave no answer: ${cause.code ?? cause.message}`, {
+          throw new NoAnswer(`${url.origin} gave no answer: ${cause.code ?? cause.message}`, {
             cause,
           });
         },
       );
-      if (status < 200 || status > 299) {
+      const isAccepted = request.accepted?.includes(status) ?? false;
+      if (!isAccepted && (status < 200 || status > 299)) {
         const advice = retryAfter === undefined ? '' : `\nask again in ${retryAfter} s`;
-        throw new Error(`${url.origin} answered ${status}: ${body}${advice}`);
+        const message = `${url.origin} answered ${status}: ${body}${advice}`;
+        throw new UnexpectedStatus(message, { status, body });
       }
       return body;
     },
@@ -90,7 +117,7 @@ async function readKey(file: string | undefined): Promise<string> {
 /** Sends a request by node:http, since `fetch` would time out after some minutes. */
 async function send(
   url: URL,
-  { method, json }: InternalRequest,
+  { method, json, signal }: InternalRequest,
   key: string,
 ): Promise<{
   readonly status: number;
@@ -102,7 +129,7 @@ async function send(
     'X-Internal-Api-Key': key,
     ...(json === undefined ? {} : { 'Content-Type': 'application/json' }),
   };
-  const outgoing = request(url, { method, headers });
+  const outgoing = request(url, { method, headers, ...(signal === undefined ? {} : { signal }) });
   outgoing.end(json === undefined ? undefined : JSON.stringify(json));
   const [response] = (await once(outgoing, 'response')) as [IncomingMessage];
   const { statusCode: status = 0, headers: received } = response;

@@ -23,15 +23,15 @@ export const commandVariables = {
       form: '`http` or `https` URL',
       whenUnset: '`http://127.0.0.1:8081`',
       description:
-        'The listener of a running app that serves the internal routes, for `probatio ' +
-        'maintenance` and `probatio keys` without `--url`.',
+        'The listener of a running app that serves the internal routes, for `probatio status`, ' +
+        '`probatio maintenance` and `probatio keys` without `--url`.',
     }),
     keyFile: setting('INTERNAL_API_KEY_FILE', Text.optional(), {
       form: 'path of a file',
       whenUnset: 'required without `--key-file`',
       description:
-        'The file that holds the internal API key of `probatio maintenance` and `probatio keys`. ' +
-        'The key is a secret: let nobody else read the file.',
+        'The file that holds the internal API key of `probatio status`, `probatio maintenance` ' +
+        'and `probatio keys`. The key is a secret: let nobody else read the file.',
     }),
   },
 };

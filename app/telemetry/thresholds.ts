@@ -17,6 +17,17 @@ export const alertThresholds = {
   pauseSeconds: minute,
 } as const;
 
+/** The thresholds that `probatio status` and the alerting rules have in common. */
+export const sharedThresholds = {
+  /** The age of the newest mark while entries are sealed; the app writes one every 5 seconds. */
+  markAgeSeconds: 15 * minute,
+  /** How long sealed entries may lack a mark, once the newest mark is that old. */
+  unmarkedSeconds: 5 * minute,
+  signingKeyAgeSeconds: 365 * day,
+  /** A task is late if its last success is older than this many of its intervals. */
+  missedIntervals: 2,
+} as const;
+
 /** The interval at which a scheduler is to run each maintenance task, in seconds. */
 export const taskIntervalSeconds = {
   'expire-uploads': hour,
@@ -30,3 +41,12 @@ export const taskIntervalSeconds = {
   'expire-documents': day,
   'collect-garbage': day,
 } as const;
+
+/** The maintenance tasks that remove what is over; the others look after what remains. */
+export const purgingTasks: ReadonlySet<string> = new Set<keyof typeof taskIntervalSeconds>([
+  'purge-accounts',
+  'purge-jobs',
+  'expire-uploads',
+  'expire-documents',
+  'collect-garbage',
+]);

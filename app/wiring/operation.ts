@@ -13,6 +13,8 @@ import { createKeyRotation } from '../signing-keys/rotation.ts';
 import { createMaintenance } from '../maintenance/maintenance.ts';
 import { createRunRecords } from '../maintenance/records/run-records.ts';
 import type { Admission } from '../restore/admission.ts';
+import type { MarkObjects } from '../restore/high-water-marks/mark-objects.ts';
+import { createMarkStatus } from '../restore/mark-status.ts';
 import type { UnfinishedMfa } from '../mfa/unfinished.ts';
 import type { OldJobs } from '../jobs/operation/old-jobs.ts';
 import type { Outbox } from '../outbox/outbox.ts';
@@ -26,6 +28,7 @@ interface OperationOptions
   readonly admission: Admission;
   readonly cipher: RowCipher;
   readonly encryptionKeys: EncryptionKeys;
+  readonly objects: MarkObjects;
   readonly oldJobs: OldJobs;
   readonly outbox: Outbox;
   readonly unfinishedMfa: UnfinishedMfa;
@@ -56,6 +59,7 @@ export function createOperation(config: Config, options: OperationOptions) {
       records,
       isDraining,
     }),
+    markStatus: createMarkStatus(options),
     purge: createPurge({ ...options, records, isDraining }),
     /** Marks this process as not ready for traffic. */
     beginDrain() {

@@ -25,6 +25,7 @@ import { keyRoutes } from '../signing-keys/routes.ts';
 import { closureRoutes } from '../lifecycle/closure/routes.ts';
 import { purgeRoutes } from '../lifecycle/purge/routes.ts';
 import { maintenanceRoutes } from '../maintenance/routes.ts';
+import { markRoutes } from '../restore/routes.ts';
 import { replacedKeyRoutes } from '../replaced-keys/routes.ts';
 import { registrationRoutes } from '../registration/routes.ts';
 import { sessionRoutes } from '../sessions/routes.ts';
@@ -79,6 +80,7 @@ const routes: readonly Route<Services>[] = [
   ...dlqRoutes,
   ...keyRoutes,
   ...encryptionKeyRoutes,
+  ...markRoutes,
   ...purgeRoutes,
   ...maintenanceRoutes,
 ];

@@ -46,7 +46,7 @@ export async function startServices(config: Config, log: Log, metrics: Metrics) 
   });
 
   const marks = await openMarks(backends, clock, log);
-  const { admission } = marks;
+  const { admission, objects } = marks;
   const sharedAddress = createSharedAddressWatch({ log, clock });
   const plans = createPlans({ ...config.plans, log });
   const { issuer } = config.auth;
@@ -75,7 +75,14 @@ export async function startServices(config: Config, log: Log, metrics: Metrics) 
   const vault = createVault(config, { ...common, ...access, changeFeeds, heavyWork, jsonBodies });
   const writeMark = markWriter.writeNow;
   const { stop: stopJobs, ...jobs } = startJobs(config, { ...common, ...access });
-  const operation = createOperation(config, { ...common, ...access, ...mfa, ...jobs, writeMark });
+  const operation = createOperation(config, {
+    ...common,
+    ...access,
+    ...mfa,
+    ...jobs,
+    objects,
+    writeMark,
+  });
 
   const handlers: OutboxHandlers = {
     email: (mail, id) => mailer.send(decryptMail(cipher, messageRow(id), mail), id),

@@ -1,5 +1,4 @@
-import { alertThresholds } from '../../app/telemetry/thresholds.ts';
-import { ruleThresholds } from '../monitoring/thresholds.ts';
+import { alertThresholds, sharedThresholds } from '../../app/telemetry/thresholds.ts';
 import type { Dashboard } from './dashboard.ts';
 import { max, quantile, rate, select, sum } from './query.ts';
 
@@ -41,7 +40,7 @@ export const auditDashboard: Dashboard = {
           kind: 'number',
           unit: 's',
           queries: [max('probatio_mark_age_seconds')],
-          redFrom: ruleThresholds.markAgeSeconds,
+          redFrom: sharedThresholds.markAgeSeconds,
         },
       ],
     },

@@ -1,10 +1,11 @@
-import { alertThresholds } from '../../app/telemetry/thresholds.ts';
+import { alertThresholds, sharedThresholds } from '../../app/telemetry/thresholds.ts';
 import { duration, type RuleGroup } from './rule.ts';
 import { ruleThresholds } from './thresholds.ts';
 
 const { deadLetters, deadLetterAgeSeconds, backlog, backlogAgeSeconds } = alertThresholds;
 const { pauseSeconds } = alertThresholds;
-const { signerCallSeconds, sessionShare, markAgeSeconds, signingKeyAgeSeconds } = ruleThresholds;
+const { markAgeSeconds, unmarkedSeconds, signingKeyAgeSeconds } = sharedThresholds;
+const { signerCallSeconds, sessionShare } = ruleThresholds;
 
 const process = 'by (namespace, instance)';
 /** Takes one of the equal values that the replicas read from the database. */
@@ -81,7 +82,7 @@ export const auditRules: RuleGroup = {
       alert: 'MarkStale',
       severity: 'warning',
       expr: [markAgeSeconds, 24 * markAgeSeconds].map(unmarkedGrowth).join(' or '),
-      forSeconds: 300,
+      forSeconds: unmarkedSeconds,
       summary: 'Entries are sealed, and no high-water mark is written.',
     },
     {

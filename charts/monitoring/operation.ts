@@ -1,21 +1,17 @@
 import { exitCodes } from '../../signer/protocol/process/exit-codes.ts';
-import { taskIntervalSeconds } from '../../app/telemetry/thresholds.ts';
+import {
+  purgingTasks,
+  sharedThresholds,
+  taskIntervalSeconds,
+} from '../../app/telemetry/thresholds.ts';
 import type { TaskName } from '../../app/maintenance/schema.ts';
 import { duration, type AlertingRule, type RuleGroup } from './rule.ts';
 import { ruleThresholds } from './thresholds.ts';
 
-const { refusedFeeds, readingAgeSeconds, missedIntervals } = ruleThresholds;
+const { missedIntervals } = sharedThresholds;
+const { refusedFeeds, readingAgeSeconds } = ruleThresholds;
 type Task = (typeof TaskName.options)[number];
 const intervals: Readonly<Record<Task, number>> = taskIntervalSeconds;
-
-/** The tasks that remove what is over; the others look after what remains. */
-const purges: ReadonlySet<string> = new Set<Task>([
-  'purge-accounts',
-  'purge-jobs',
-  'expire-uploads',
-  'expire-documents',
-  'collect-garbage',
-]);
 
 /** The alerts about processes, maintenance tasks, the outbox and feeds. */
 export const operationRules: RuleGroup = {
@@ -78,7 +74,7 @@ export const operationRules: RuleGroup = {
  * once it has had that time for as long as others may take.
  */
 function lateTasks(alert: string, isPurge: boolean, summary: string): AlertingRule {
-  const tasks = Object.entries(intervals).filter(([task]) => purges.has(task) === isPurge);
+  const tasks = Object.entries(intervals).filter(([task]) => purgingTasks.has(task) === isPurge);
   const byInterval = Map.groupBy(tasks, ([, seconds]) => seconds);
   const late = [...byInterval].map(([seconds, each]) => {
     const limit = missedIntervals * seconds;

@@ -12,15 +12,10 @@ export const ruleThresholds = {
   signerCallSeconds: 1,
   /** The share of the sessions of the HSM in use. */
   sessionShare: 0.9,
-  /** The age of the newest mark while entries are sealed; the app writes one every 5 seconds. */
-  markAgeSeconds: 15 * minute,
   /** Feeds that were refused within 15 minutes. */
   refusedFeeds: 10,
-  signingKeyAgeSeconds: 365 * day,
   /** The age of what was read from the database, which is read every 15 seconds. */
   readingAgeSeconds: 2 * minute,
-  /** A task is late if its last success is older than this many of its intervals. */
-  missedIntervals: 2,
 } as const;
 
 /** A rate at which the error budget of 30 days is used up, over a long and a short window. */

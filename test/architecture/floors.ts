@@ -14,7 +14,9 @@ export const floors: readonly Floor[] = [
     folders: [
       'app',
       'app/cli/commands/pages',
+      'app/cli/commands/rights',
       'app/cli/commands',
+      'app/cli/status',
       'app/cli/doctor',
       'app/cli/doctor/dependencies',
       'app/cli/doctor/steps',

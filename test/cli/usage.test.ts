@@ -4,7 +4,7 @@ import { access } from '../../app/cli/commands/pages/access.ts';
 import { apiKey } from '../../app/cli/commands/api-key.ts';
 import { configuration } from '../../app/cli/commands/pages/configuration.ts';
 import { UsageError, type Command } from '../../app/cli/command.ts';
-import { grant } from '../../app/cli/commands/grant.ts';
+import { grant } from '../../app/cli/commands/rights/grant.ts';
 import { limits } from '../../app/cli/commands/pages/limits.ts';
 import { maintenance } from '../../app/cli/commands/maintenance.ts';
 import { metrics } from '../../app/cli/commands/pages/metrics.ts';
@@ -12,7 +12,8 @@ import { migrate } from '../../app/cli/commands/migrate.ts';
 import { openapi } from '../../app/cli/commands/pages/openapi.ts';
 import { requests } from '../../app/cli/commands/pages/requests.ts';
 import { restored } from '../../app/cli/commands/restored.ts';
-import { revoke } from '../../app/cli/commands/revoke.ts';
+import { revoke } from '../../app/cli/commands/rights/revoke.ts';
+import { status } from '../../app/cli/commands/status.ts';
 import { token } from '../../app/cli/commands/token.ts';
 import { usage } from '../../app/cli/commands/usage.ts';
 import { runCli } from '../support/processes/run-cli.ts';
@@ -28,6 +29,7 @@ const commands: Record<string, Command> = {
   maintenance,
   metrics,
   restored,
+  status,
   usage,
   openapi,
   requests,

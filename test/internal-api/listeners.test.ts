@@ -57,10 +57,11 @@ const purge = ['POST', '/v1/auth/purge/expired'] as const;
 const internalRoutes = [purge, ['GET', '/v1/auth/purge/status'] as const];
 
 const publicRoutes = listRoutes().filter(
-  ({ access }) => access === 'public' || (access !== 'internal' && !access.orInternal),
+  ({ access, isProbe }) =>
+    isProbe !== true && (access === 'public' || (access !== 'internal' && !access.orInternal)),
 );
 
-test('in production internal routes exist only on their own listener, and no others', async (t) => {
+test('in production internal routes are only on their own listener, with the probes', async (t) => {
   const { vault, internalUrl, keys } = await startProduction(t);
   const notFound = { status: 404, code: 'not_found' };
   for (const [method, path] of internalRoutes) {
@@ -92,6 +93,9 @@ test('in production internal routes exist only on their own listener, and no oth
   }
   for (const path of ['/nowhere', '/api/docs', '/api/docs/openapi.json', '/metrics']) {
     assertError(t, await sendAstray('GET', internalUrl + path, keys.admin), notFound, path);
+  }
+  for (const path of ['/health', '/health/live', '/health/ready']) {
+    t.is((await send('GET', internalUrl + path)).status, 200, path);
   }
   const log = await readFile(vault.logFile, 'utf8');
   for (const key of [keys.admin, keys.plain]) t.false(log.includes(key));

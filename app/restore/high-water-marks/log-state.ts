@@ -1,3 +1,5 @@
+import { sql } from 'kysely';
+import { NIL } from 'uuid';
 import { isOfMonths, readMonthsAway } from '../../audit-trail/archived-months.ts';
 import type { Tx } from '../../db/database.ts';
 import type { LogState } from './mark.ts';
@@ -45,4 +47,22 @@ export async function readLogState(tx: Tx): Promise<LogState> {
     newestEntryId: newest?.entry_id ?? null,
     keyIds: await listKeyIds(tx),
   };
+}
+
+/**
+ * Returns for how many seconds the first entry after `entryId` that has a seal has had it, or the
+ * first entry of all after null; undefined if there is none.
+ */
+export async function readSealAgeAfter(
+  tx: Tx,
+  entryId: string | null,
+): Promise<number | undefined> {
+  const seal = await tx
+    .selectFrom('audit_seals')
+    .select(sql<number>`extract(epoch from clock_timestamp() - sealed_at)::float8`.as('seconds'))
+    .where('entry_id', '>', entryId ?? NIL)
+    .orderBy('entry_id')
+    .limit(1)
+    .executeTakeFirst();
+  return seal === undefined ? undefined : Math.max(0, seal.seconds);
 }

@@ -47,14 +47,22 @@ export async function newestMarkOf(tx: Tx): Promise<string> {
   return row?.mark_id ?? noMark;
 }
 
-/** Returns the seconds since the newest high-water mark was made; undefined if there is none. */
-export async function readMarkAge(tx: Tx): Promise<number | undefined> {
+/** The newest high-water mark that the database knows. */
+export interface NewestMark {
+  readonly id: string;
+  readonly writtenAt: Date;
+  readonly ageSeconds: number;
+}
+
+/** Reads the newest high-water mark that the database knows; undefined if there is none. */
+export async function readNewestMark(tx: Tx): Promise<NewestMark | undefined> {
   const row = await tx
     .selectFrom('audit_marks')
     .select(['mark_id', sql<Date>`clock_timestamp()`.as('now')])
     .executeTakeFirst();
-  const madeAt = row === undefined ? undefined : timeOfMark(row.mark_id);
-  if (row === undefined || madeAt === undefined) return undefined;
+  const writtenAt = row === undefined ? undefined : timeOfMark(row.mark_id);
+  if (row === undefined || writtenAt === undefined) return undefined;
   // The id has the time of a process, whose clock may be ahead.
-  return Math.max(0, (row.now.getTime() - madeAt.getTime()) / 1_000);
+  const ageSeconds = Math.max(0, (row.now.getTime() - writtenAt.getTime()) / 1_000);
+  return { id: row.mark_id, writtenAt, ageSeconds };
 }

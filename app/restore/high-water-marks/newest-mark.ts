@@ -36,9 +36,9 @@ export async function findNewestMark(
 
 /**
  * Reads the high-water mark `id`. Returns undefined if the mark does not exist or none of `keys`
- * signed it.
+ * signed it. Throws StorageError.
  */
-async function readMark(
+export async function readMark(
   objects: MarkObjects,
   keys: ReadonlyMap<string, RegisteredKey>,
   id: string,

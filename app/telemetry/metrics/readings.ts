@@ -11,7 +11,7 @@ import { TaskName } from '../../maintenance/schema.ts';
 import { countParkedByKind } from '../../outbox/parked.ts';
 import { countWaiting } from '../../outbox/waiting.ts';
 import { countSealed } from '../../restore/high-water-marks/log-state.ts';
-import { readMarkAge } from '../../restore/high-water-marks/mark-record.ts';
+import { readNewestMark } from '../../restore/high-water-marks/mark-record.ts';
 import { readKeyAges } from '../../signing-keys/rows/key-ages.ts';
 import type { Log } from '../log.ts';
 import { createLogMetrics } from './audit.ts';
@@ -105,7 +105,7 @@ async function readAll(tx: Tx) {
       ...(await readQueues(tx)),
       sealed: await countSealed(tx),
       findings: (await countFindings(tx, 'all tenants')).count,
-      markAgeSeconds: await readMarkAge(tx),
+      markAgeSeconds: (await readNewestMark(tx))?.ageSeconds,
     },
     keys: { signing: await readKeyAges(tx), encryptionAgeSeconds: await readNewestAge(tx) },
     outbox: { waiting: await countWaiting(tx), parked: await countParkedByKind(tx) },

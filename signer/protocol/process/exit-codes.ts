@@ -32,7 +32,9 @@ const table = {
     meanings: {
       app: 'an error ended it, which the last line of its log states; another start may succeed',
       signer: 'an error ended it, which the last line of its log states; another start may succeed',
-      cli: 'the command failed, and standard error says why; or `doctor` has warnings only',
+      cli:
+        'the command failed, and standard error says why; or `doctor` has warnings only; or ' +
+        '`status` found something that needs a look',
       signerCli: 'the command failed, or `self-test` found a fault; the output says why',
     },
   },
@@ -41,7 +43,7 @@ const table = {
     meanings: {
       cli:
         'it was called with wrong arguments, and standard error says how to call it; or `doctor` ' +
-        'found a failure',
+        'found a failure; or a setting of `status` is wrong',
       signerCli: 'it was called with wrong arguments; standard error says how to call it',
     },
   },

@@ -230,6 +230,7 @@ export const expectations: Readonly<Record<string, Expectation>> = {
   'GET /v1/internal/encryption-keys': refused,
   'POST /v1/internal/encryption-keys': refused,
   'POST /v1/internal/encryption-keys/escrow': refused,
+  'GET /v1/internal/marks': refused,
   'POST /v1/auth/purge/expired': refused,
   'GET /v1/auth/purge/status': refused,
   'GET /v1/internal/maintenance': refused,

@@ -1,8 +1,8 @@
-import { Email } from '../accounts/email.ts';
-import { createGrants, type Grants } from '../lifecycle/grants/grants.ts';
-import { Role, Scope } from '../accounts/rights.ts';
-import { UsageError } from './command.ts';
-import { withServiceDatabase } from './service-database.ts';
+import { Email } from '../../../accounts/email.ts';
+import { createGrants, type Grants } from '../../../lifecycle/grants/grants.ts';
+import { Role, Scope } from '../../../accounts/rights.ts';
+import { UsageError } from '../../command.ts';
+import { withServiceDatabase } from '../../service-database.ts';
 
 /** The options that `grant` and `revoke` share. */
 export const rightsOptions = {

@@ -1,7 +1,7 @@
-import { Role, Scope } from '../../accounts/rights.ts';
-import { nobody } from '../../audit-trail/event.ts';
-import { parseOptions, UsageError, type Command } from '../command.ts';
-import { parseRights, rightsOptions, withGrants } from '../rights.ts';
+import { Role, Scope } from '../../../accounts/rights.ts';
+import { nobody } from '../../../audit-trail/event.ts';
+import { parseOptions, UsageError, type Command } from '../../command.ts';
+import { parseRights, rightsOptions, withGrants } from './rights.ts';
 
 const tenantName = /^[\w.:-]{1,128}$/;
 const planName = /^[\w.-]{1,64}$/;

@@ -1,6 +1,6 @@
-import { Role, Scope } from '../../accounts/rights.ts';
-import { parseOptions, UsageError, type Command } from '../command.ts';
-import { parseRights, rightsOptions, withGrants } from '../rights.ts';
+import { Role, Scope } from '../../../accounts/rights.ts';
+import { parseOptions, UsageError, type Command } from '../../command.ts';
+import { parseRights, rightsOptions, withGrants } from './rights.ts';
 
 export const revoke: Command = {
   usage: `usage: probatio revoke --email E [--role R]... [--scope S]... [--sessions]
