@@ -9,12 +9,8 @@ const keyring = { signingKeys: [{ keyId, purpose: 'audit', handle: Buffer.of(1) 
 const inputs = Array.from({ length: 100 }, (_, index) => Buffer.of(index));
 const signatureOf = (input: Buffer) => Buffer.of(255 - (input[0] ?? 0));
 
-interface Used {
-  sync: number;
-  async: number;
-  /** The most sessions that were in use at once. */
-  sessions: number;
-}
+/** The signatures on each thread, and the most sessions that were in use at once. */
+type Used = Record<'sync' | 'async' | 'sessions', number>;
 
 /** A token whose signatures take `ms` milliseconds. */
 function createToken(ms: number) {
