@@ -6,7 +6,7 @@ import { inventEntries, openBacklog, type Backlog } from './backlog.ts';
 import type { SigningQuestion } from './signing-loop.ts';
 
 const rounds = 3;
-const backlogSize = 20_000;
+const backlogSize = 40_000;
 const warmUps = 10_000;
 /** Number of entries of one owner behind which an entry of another owner waits. */
 const foreignBacklog = 90_000;
