@@ -130,8 +130,7 @@ export async function startDeviceLoad(
     done.repeated += 1;
   }
 
-  const feed = listen()
-    .catch((error: unknown) => failures.push(`feed: ${String(error)}`));
+  const feed = listen().catch((error: unknown) => failures.push(`feed: ${String(error)}`));
   const running = Promise.all([
     repeat('refresh', refresh),
     repeat('write', write),

@@ -93,13 +93,14 @@ export async function watchLocks(adminUrl: string): Promise<LockWatch> {
     }
   }
 
-  const watching = watch().finally(() => client.end());
+  const watching = watch();
   // The error is thrown by `stop`.
   watching.catch(() => undefined);
   return {
     async stop() {
       stopping.abort();
       await watching;
+      await client.end();
       return { samples, held: [...held.values()], waited: [...waited.values()] };
     },
   };

@@ -70,7 +70,7 @@ async function assertLoginsTaken(t: ExecutionContext, options: SideBySide): Prom
       path: '/v1/auth/refresh',
       json: { refreshToken: pair.refreshToken },
     }),
-    { message: /invalid_refresh_token/ },
+    { code: 'invalid_refresh_token' },
   );
 }
 

@@ -3,6 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import anyTest, { type ExecutionContext, type TestFn } from 'ava';
+import type * as migrations from '../../app/db/migrate.ts';
 import { expandProblems } from '../architecture/migrations/expand.ts';
 import { createAnsweredActions } from '../faults/audit/answered-actions.ts';
 import { query, untilSealed } from '../faults/audit/audit-check.ts';
@@ -55,8 +56,8 @@ test.before(async (t) => {
     `select inhrelid::regclass::text as name from pg_inherits
      where inhparent = 'audit_log'::regclass order by 1`,
   );
-  const migrations = composeMigrations(partitions.map(({ name }) => name));
-  const next = await copyPresent(join(directory, 'next'), migrations);
+  const own = composeMigrations(partitions.map(({ name }) => name));
+  const next = await copyPresent(join(directory, 'next'), own);
   resources.defer(() => removeCopy(next));
   await sealHistory(fleet.databases.admin, rows);
   t.context = { fleet, previous, next };
@@ -67,7 +68,7 @@ test.serial('the migrations of the next release keep to the rules', async (t) =>
   const { next } = t.context;
   const { baseline, connectOwner, planMigrations } = (await import(
     join(next.directory, 'app/db/migrate.ts')
-  )) as typeof import('../../app/db/migrate.ts');
+  )) as typeof migrations;
   const orm = await connectOwner('postgresql://owner@127.0.0.1:1/vault');
   t.teardown(() => orm.close());
   const later = planMigrations(orm).filter(({ name }) => name !== baseline);
