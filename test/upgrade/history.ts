@@ -46,7 +46,8 @@ async function append(client: Client, resources: number): Promise<void> {
        (id, user_id, tenant_id, resource_type, resource_id, seq, action, canonical)
      select e.id, $5, 'default', 'document', e.resource_id, e.seq, 'document.metadata_changed',
        e.text
-     from unnest($1::uuid[], $2::text[], $3::bigint[], $4::text[]) as e (id, resource_id, seq, text)`,
+     from unnest($1::uuid[], $2::text[], $3::bigint[], $4::text[])
+       as e (id, resource_id, seq, text)`,
     [
       rows.map(({ id }) => id),
       rows.map(({ resourceId }) => resourceId),

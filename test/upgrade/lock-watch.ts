@@ -20,8 +20,9 @@ export interface LockWatch {
 
 /**
  * Every lock that a session waits for, and those that are held on whole tables against their
- * writers. An index that is built concurrently waits for transactions, by their virtual ids, and
- * nobody waits behind it.
+ * writers. Nobody else sees a table that its transaction has just made, and it is left out. An
+ * index that is built concurrently waits for transactions, by their virtual ids, and nobody waits
+ * behind it.
  */
 const sample = `
   select l.pid || ' ' || l.virtualtransaction || ' ' || coalesce(l.relation, 0) || l.mode as id,
@@ -29,11 +30,12 @@ const sample = `
     extract(epoch from clock_timestamp())::float8 * 1000 as now,
     coalesce(extract(epoch from clock_timestamp() - l.waitstart)::float8 * 1000, 0) as waited,
     left(regexp_replace(a.query, '\\s+', ' ', 'g'), 100) as query
-  from pg_locks l join pg_stat_activity a on a.pid = l.pid left join pg_class c on c.oid = l.relation
+  from pg_locks l join pg_stat_activity a on a.pid = l.pid
+    left join pg_class c on c.oid = l.relation
   where l.pid <> pg_backend_pid() and l.database = (
       select oid from pg_database where datname = current_database()) and (
     not l.granted and l.locktype <> 'virtualxid'
-    or l.locktype = 'relation'
+    or c.oid is not null
       and l.mode in ('ShareLock', 'ShareRowExclusiveLock', 'ExclusiveLock', 'AccessExclusiveLock'))
   union all
   select l.pid || ' ' || coalesce(l.transactionid::text, ''), false, l.locktype, l.mode, '', 0,

@@ -100,9 +100,8 @@ test.serial('an upgrade, a rollback and an upgrade fail no request and lose noth
     await Promise.all([load.stop(), devices.stop()]);
   }
   const seen = await locks.stop();
-  t.log(
-    `${requests.answered()} requests, ${JSON.stringify({ ...load.report.succeeded, ...devices.report.done })}`,
-  );
+  const done = { ...load.report.succeeded, ...devices.report.done };
+  t.log(`${requests.answered()} requests, ${JSON.stringify(done)}`);
   t.log(`${seen.samples} samples of locks; longest: ${longestOf([...seen.held, ...seen.waited])}`);
 
   t.deepEqual(
@@ -111,7 +110,7 @@ test.serial('an upgrade, a rollback and an upgrade fail no request and lose noth
   );
   t.deepEqual([...load.report.failures, ...devices.report.failures], []);
   t.deepEqual(load.report.postponed, { login: 0, store: 0, certify: 0, read: 0 });
-  assertWorked(t, { ...load.report.succeeded, ...devices.report.done });
+  assertWorked(t, done);
   t.true(seen.samples > 10);
   t.deepEqual(tooLong(seen.held), [], 'locks held');
   t.deepEqual(tooLong(seen.waited), [], 'locks waited for');

@@ -63,7 +63,8 @@ async function* listProofs(
     const stored: StoredProof[] = await query<StoredProof>(
       vault,
       `select id, canonical, sealed_at, late, hash as "entryHash", signature as "hsmSignature",
-         key_id as "hsmKeyId" from audit_entries where id > '${last}' order by id limit ${pageRows}`,
+         key_id as "hsmKeyId" from audit_entries where id > '${last}'
+       order by id limit ${pageRows}`,
     );
     for (const { canonical, sealed_at, late, ...entry } of stored) {
       const publicKey = keys.get(entry.hsmKeyId) ?? '';
