@@ -61,6 +61,8 @@ const soaks: Record<string, Soak> = {
   migrate: { file: 'db/migrating/kills.test.ts', environment: { ROUNDS: '1000' } },
   /** Kills `partitions detach` and `attach` at every message. */
   partitions: { file: 'audit/partitions/kills.test.ts', environment: { ROUNDS: '1000' } },
+  /** Upgrades a vault of a million entries. */
+  upgrade: { file: 'upgrade/upgrade.labtest.ts', environment: { ROWS: '1000000' } },
   purge: { file: 'faults/purge/purge.labtest.ts', environment: { ROUNDS: '30' } },
   reencryption: {
     file: 'faults/reencryption/reencryption.labtest.ts',
