@@ -15,7 +15,7 @@ export async function removeWaitingMails(
   const isTo = sql<boolean>`payload::json ->> 'to' = ${email}`;
   const isMeant = email === null ? isAbout : sql<boolean>`(${isAbout} or ${isTo})`;
   const where = sql<boolean>`kind = 'email' and ${isMeant}`;
-  return deletePages(tx, { table: 'outbox', key: ['id'], where });
+  return deletePages(tx, { table: 'outbox', where });
 }
 
 /** Counts the e-mails about these users that have not been sent yet. */

@@ -37,9 +37,9 @@ export async function countTraces(tx: Tx, userIds: readonly string[]): Promise<n
 export async function eraseTraces(tx: Tx, userIds: readonly string[], now: Date): Promise<number> {
   await recordErasures(tx, userIds, now);
   const where = sql<boolean>`user_id = any(${userIds}::uuid[])`;
-  await deletePages(tx, { table: 'audit_tallies', key: tallyKey, where });
-  await deletePages(tx, { table: 'downloads', key: ['id'], where });
-  await deletePages(tx, { table: 'audit_sequences', key: sequenceKey, where });
+  await deletePages(tx, { table: 'audit_tallies', where });
+  await deletePages(tx, { table: 'downloads', where });
+  await deletePages(tx, { table: 'audit_sequences', where });
   return untilNone(async () => {
     const { numAffectedRows } = await sql`
       update audit_log set canonical = null, erased_at = ${now} where id in (
@@ -48,10 +48,6 @@ export async function eraseTraces(tx: Tx, userIds: readonly string[], now: Date)
     return Number(numAffectedRows ?? 0);
   });
 }
-
-const ofResource = ['user_id', 'tenant_id', 'resource_type', 'resource_id'] as const;
-const sequenceKey = ofResource;
-const tallyKey = ['minute', ...ofResource, 'action', 'actor_id', 'detail'] as const;
 
 /**
  * Records for the months that are away that the entries of these users are to be erased, unless the

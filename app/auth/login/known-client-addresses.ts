@@ -30,7 +30,7 @@ export async function removeOldAddresses(tx: Tx, now: Date, limit: number): Prom
 /** Removes the known client addresses of the given accounts. */
 export async function forgetAddressesOf(tx: Tx, accountIds: readonly string[]): Promise<void> {
   const where = sql<boolean>`account_id = any(${accountIds}::uuid[])`;
-  await deletePages(tx, { table: 'known_addresses', key: ['account_id', 'address_hash'], where });
+  await deletePages(tx, { table: 'known_addresses', where });
 }
 
 /** Counts the client addresses that `removeOldAddresses` would remove without a limit. */

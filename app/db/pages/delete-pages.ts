@@ -5,26 +5,21 @@ import type { TableSchema } from '../schema.ts';
 /** Rows that one statement reads and changes at most. */
 export const rowsOfPage = 1_000;
 
-interface Rows<Table extends keyof TableSchema> {
-  readonly table: Table;
-  /** The columns of the primary key. */
-  readonly key: readonly (keyof TableSchema[Table] & string)[];
+interface Rows {
+  readonly table: keyof TableSchema;
   readonly where: RawBuilder<boolean>;
 }
 
 /**
- * Deletes the matching rows, at most 1,000 with each statement. Resolves with their number. The
- * caller MUST prevent that rows are added all the time.
+ * Deletes the matching rows of a table without partitions, at most 1,000 with each statement.
+ * Resolves with their number. The caller MUST prevent that rows are added all the time.
  */
-export function deletePages<Table extends keyof TableSchema>(
-  tx: Tx,
-  { table, key, where }: Rows<Table>,
-): Promise<number> {
-  const [name, columns] = [sql.table(table), sql.join(key.map((column) => sql.ref(column)))];
+export function deletePages(tx: Tx, { table, where }: Rows): Promise<number> {
+  const name = sql.table(table);
   return untilNone(async () => {
     const { numAffectedRows } = await sql`
-      delete from ${name} where (${columns}) in (
-        select ${columns} from ${name} where ${where} limit ${rowsOfPage})`.execute(tx);
+      delete from ${name} where ctid = any(array(
+        select ctid from ${name} where ${where} limit ${rowsOfPage} for update))`.execute(tx);
     return Number(numAffectedRows ?? 0);
   });
 }

@@ -134,6 +134,7 @@ for (const route of routes.filter(({ name }) => name.includes('/:'))) {
 
 /** The answers to strangers of routes that wrap their list in an object. */
 const nothingOf: Readonly<Record<string, object>> = {
+  '/v1/audit/entries': { entries: [], archivedMonths: [] },
   '/v1/jobs/failed': { jobs: [], total: 0 },
 };
 
