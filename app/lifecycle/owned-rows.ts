@@ -1,5 +1,6 @@
 import { sql } from 'kysely';
 import type { Owner, Tx } from '../db/database.ts';
+import { deletePage } from '../db/pages/delete-pages.ts';
 import type { TableSchema } from '../db/schema.ts';
 
 /** The tables whose rows name their owner by user and tenant. */
@@ -100,19 +101,14 @@ export async function removeRows(
   return { counts, isMore: false };
 }
 
-async function removeFrom(
+function removeFrom(
   tx: Tx,
   table: OwnedTable,
   { userId, tenantId }: Owner,
   limit: number,
 ): Promise<number> {
-  const isOwn = sql`user_id = ${userId}::uuid and tenant_id = ${tenantId}`;
-  const most = Number.isFinite(limit) ? limit : null;
-  const { numAffectedRows } = await sql`
-    delete from ${sql.table(table)} where ctid = any(array(
-      select ctid from ${sql.table(table)} where ${isOwn} limit ${most} for update
-    ))`.execute(tx);
-  return Number(numAffectedRows ?? 0);
+  const where = sql<boolean>`user_id = ${userId}::uuid and tenant_id = ${tenantId}`;
+  return deletePage(tx, { table, where }, Number.isFinite(limit) ? limit : undefined);
 }
 
 /**

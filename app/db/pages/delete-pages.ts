@@ -11,17 +11,27 @@ interface Rows {
 }
 
 /**
+ * Deletes up to `limit` matching rows of a table without partitions, or all of them. Resolves with
+ * their number.
+ */
+export async function deletePage(
+  tx: Tx,
+  { table, where }: Rows,
+  limit: number | undefined,
+): Promise<number> {
+  const name = sql.table(table);
+  const { numAffectedRows } = await sql`
+    delete from ${name} where ctid = any(array(
+      select ctid from ${name} where ${where} limit ${limit ?? null} for update))`.execute(tx);
+  return Number(numAffectedRows ?? 0);
+}
+
+/**
  * Deletes the matching rows of a table without partitions, at most 1,000 with each statement.
  * Resolves with their number. The caller MUST prevent that rows are added all the time.
  */
-export function deletePages(tx: Tx, { table, where }: Rows): Promise<number> {
-  const name = sql.table(table);
-  return untilNone(async () => {
-    const { numAffectedRows } = await sql`
-      delete from ${name} where ctid = any(array(
-        select ctid from ${name} where ${where} limit ${rowsOfPage} for update))`.execute(tx);
-    return Number(numAffectedRows ?? 0);
-  });
+export function deletePages(tx: Tx, rows: Rows): Promise<number> {
+  return untilNone(() => deletePage(tx, rows, rowsOfPage));
 }
 
 /** Repeats a statement until it changes no row. Resolves with the number of changed rows. */
