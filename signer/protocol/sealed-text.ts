@@ -22,18 +22,19 @@ const lastUntouched = 'issuer';
  * the canonical form of an entry, returns a text that no seal fits.
  */
 export function toSealedText(text: string, entry: object, { sealedAt, late }: SealMembers): string {
-  const following = canonicalMembers(entry).filter(([name]) => name > lastUntouched);
+  const following = canonicalMembers(
+    Object.entries(entry).filter(([name]) => name > lastUntouched),
+  );
   const replaced = joinMembers(following).length;
-  const added = canonicalMembers({ ...(late ? { late } : {}), sealedAt });
+  const added = canonicalMembers(Object.entries({ ...(late ? { late } : {}), sealedAt }));
   return `${text.slice(0, text.length - replaced)}${joinMembers([...following, ...added])}`;
 }
 
-/** Name and canonical text of the members of an object. */
-function canonicalMembers(members: object): [name: string, text: string][] {
-  return Object.entries(members).map(([name, value]) => [
-    name,
-    `${JSON.stringify(name)}:${canonicalize(value)}`,
-  ]);
+/** Returns the names of members with their canonical texts. */
+function canonicalMembers(
+  members: readonly [name: string, value: unknown][],
+): [name: string, text: string][] {
+  return members.map(([name, value]) => [name, `${JSON.stringify(name)}:${canonicalize(value)}`]);
 }
 
 /** Returns the canonical text of an object with these members, without its first brace. */
