@@ -3,7 +3,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { z } from 'zod';
 import { until } from '../../app/dev/processes/until.ts';
 import { createAccounts } from '../../client/accounts/accounts.ts';
-import { createHttp } from '../../client/http/http.ts';
+import { createHttp, type Http } from '../../client/http/http.ts';
 import type { RetryPolicy } from '../../client/http/retry.ts';
 import { createDeviceKey } from '../../client/keys/device-key.ts';
 import { createNodeHash } from '../../client/node/hash.ts';
@@ -114,14 +114,7 @@ export async function startDeviceLoad(
 
   /** Opens an upload twice under one key, and ends it. */
   async function repeatUnderKey(): Promise<void> {
-    const request = {
-      method: 'POST',
-      path: '/v1/uploads',
-      json: { fileName: 'a', fileSize: 1, mimeType: 'application/octet-stream', totalParts: 1 },
-      idempotencyKey: randomUUID(),
-    } as const;
-    const first = await session.http.send(request);
-    const again = await session.http.send(request);
+    const [first, again] = await openTwice(session.http, session.http);
     if (again.headers.get('idempotency-replayed') !== 'true') failures.push('not replayed');
     const { sessionId } = Opened.parse(first.body);
     if (Opened.parse(again.body).sessionId !== sessionId)
@@ -158,6 +151,17 @@ export async function startDeviceLoad(
       await feed;
     },
   };
+}
+
+/** Opens an upload by way of `first`, and repeats the request under its key by way of `second`. */
+export async function openTwice(first: Http, second: Http) {
+  const request = {
+    method: 'POST',
+    path: '/v1/uploads',
+    json: { fileName: 'a', fileSize: 1, mimeType: 'application/octet-stream', totalParts: 1 },
+    idempotencyKey: randomUUID(),
+  } as const;
+  return [await first.send(request), await second.send(request)] as const;
 }
 
 const Opened = z.looseObject({ sessionId: z.string() });

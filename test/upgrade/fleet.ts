@@ -10,9 +10,8 @@ import {
 import { runGuarded } from '../../app/dev/processes/guarded-process.ts';
 import { inheritedEnvironment } from '../../app/dev/processes/node-process.ts';
 import { startOwnPostgres } from '../faults/vault/own-postgres.ts';
+import { replicaSettings } from '../faults/vault/replica-settings.ts';
 import { createKeyFile } from '../support/vault/key-file.ts';
-import { productionSettings } from '../support/vault/production.ts';
-import { withoutLimits } from '../support/vault/without-limits.ts';
 import type { TestStack } from '../support/vault/stack.ts';
 import { startFront } from './front.ts';
 import { startPod, type Pod } from './pods.ts';
@@ -58,20 +57,13 @@ export async function startFleet(
   await migrateTo(release, databases);
   const front = resources.use(await startFront());
 
-  const settings = {
-    ...productionSettings,
-    LOG_LEVEL: 'info',
-    HTTP_INTERNAL_ROUTES: 'both',
-    INTERNAL_API_KEYS_FILE: keyFile.path,
-    KEYS_PUBLISH_SECONDS: '0',
-    DATABASE_URL: databases.app,
-    DATABASE_SERVICE_URL: databases.service,
-    REDIS_URL: redisUrl,
-    STORAGE_DRIVER: 'filesystem',
-    STORAGE_DIRECTORY: inside('objects'),
-    MAIL_DIRECTORY: mailDirectory,
-    ...withoutLimits,
-  };
+  const settings = replicaSettings({
+    databases,
+    redisUrl,
+    keyFile: keyFile.path,
+    objectDirectory: inside('objects'),
+    mailDirectory,
+  });
   let pods: readonly Pod[] = [];
   let started = 0;
   resources.defer(async () => void (await Promise.all(pods.map((pod) => pod.stop()))));

@@ -1,8 +1,8 @@
-import { randomBytes, randomUUID } from 'node:crypto';
+import { randomBytes } from 'node:crypto';
 import type { ExecutionContext } from 'ava';
 import { z } from 'zod';
 import { blobSource } from '../../client/files/byte-source.ts';
-import { createHttp, parseAnswer, type Http } from '../../client/http/http.ts';
+import { createHttp, parseAnswer } from '../../client/http/http.ts';
 import { createDeviceKey } from '../../client/keys/device-key.ts';
 import { passwordMethod } from '../../client/login/login-method.ts';
 import { proveLogin } from '../../client/login/login-proof.ts';
@@ -11,7 +11,7 @@ import { TokenPair } from '../../client/sessions/tokens.ts';
 import { createInMemoryStore } from '../../client/sync/stores/in-memory-store.ts';
 import { createVaultClient } from '../../client/vault.ts';
 import { logIn, type Account, type User } from '../faults/vault/user.ts';
-import { noRetries } from './device-load.ts';
+import { noRetries, openTwice } from './device-load.ts';
 
 /** An account, and the addresses of two processes of different releases. */
 interface SideBySide {
@@ -111,15 +111,7 @@ async function store({ session, masterKey }: User): Promise<string> {
 async function assertKeysTaken(t: ExecutionContext, options: SideBySide): Promise<void> {
   const { account, from, to } = options;
   const [here, there] = [await userAt(from, account), await userAt(to, account)];
-  const request = {
-    method: 'POST',
-    path: '/v1/uploads',
-    json: { fileName: 'a', fileSize: 1, mimeType: 'application/octet-stream', totalParts: 1 },
-    idempotencyKey: randomUUID(),
-  } as const;
-  const send = ({ session }: { readonly session: { readonly http: Http } }) =>
-    session.http.send(request);
-  const [first, again] = [await send(here), await send(there)];
+  const [first, again] = await openTwice(here.session.http, there.session.http);
   t.is(again.headers.get('idempotency-replayed'), 'true');
   t.deepEqual(again.body, first.body);
 }

@@ -13,13 +13,12 @@ import { inheritedEnvironment, nodeProcess } from '../../../app/dev/processes/no
 import { untilReady } from '../../../app/dev/processes/ready.ts';
 import { startSigner } from '../../../app/dev/signer/signer.ts';
 import { createKeyFile } from '../../support/vault/key-file.ts';
-import { productionSettings } from '../../support/vault/production.ts';
-import { withoutLimits } from '../../support/vault/without-limits.ts';
 import { createTokenServer } from '../../support/processes/p11-kit.ts';
 import { createTokenFixture } from '../../support/audit/token-fixture.ts';
 import type { TestStack } from '../../support/vault/stack.ts';
 import { createKillable, type KillableProcess } from '../../support/processes/killable-process.ts';
 import { startOwnPostgres, type OwnPostgres } from './own-postgres.ts';
+import { replicaSettings } from './replica-settings.ts';
 import type { VaultProcesses } from '../../support/processes/vault-processes.ts';
 
 /** A component of a vault that a test may kill and restart. */
@@ -81,23 +80,19 @@ export async function startReplicatedVault(
   resources.use(signer);
 
   const logFile = inside('app.log');
+  const settings = replicaSettings({
+    databases: pooled,
+    redisUrl,
+    keyFile: keyFile.path,
+    objectDirectory: inside('objects'),
+    mailDirectory,
+  });
   const startApp = async (port: number) => {
     const spec = nodeProcess('app', ['app/main.ts'], {
       ...inheritedEnvironment(),
-      ...productionSettings,
-      LOG_LEVEL: 'info',
+      ...settings,
       PORT: String(port),
-      HTTP_INTERNAL_ROUTES: 'both',
-      INTERNAL_API_KEYS_FILE: keyFile.path,
-      KEYS_PUBLISH_SECONDS: '0',
-      DATABASE_URL: pooled.app,
-      DATABASE_SERVICE_URL: pooled.service,
-      REDIS_URL: redisUrl,
-      STORAGE_DRIVER: 'filesystem',
-      STORAGE_DIRECTORY: inside('objects'),
       SIGNER_SOCKET_PATH: fixture.environment.SIGNER_SOCKET_PATH,
-      MAIL_DIRECTORY: mailDirectory,
-      ...withoutLimits,
     });
     const app = await spawnGuarded(spec, { file: logFile });
     const isReady = () => askReadiness(`http://127.0.0.1:${port}`);
