@@ -152,6 +152,12 @@ test('a limit is a rate or off', (t) => {
   ]);
 });
 
+test('production takes a public URL without TLS for a loopback name', (t) => {
+  for (const url of ['http://localhost:8080', 'http://127.0.0.1', 'http://[::1]:8080']) {
+    t.is(loadConfig({ ...minimal, HTTP_PUBLIC_URL: url }).auth.issuer, url);
+  }
+});
+
 test('numbers, lists and URLs are parsed', (t) => {
   const config = loadConfig({
     ...minimal,

@@ -10,6 +10,9 @@ const maxTimerSeconds = 2_147_483;
 const loopback = '127.0.0.1';
 export const defaultPublicUrl = 'http://127.0.0.1:8080';
 
+/** The host names whose connections do not leave the machine. */
+const loopbackNames: ReadonlySet<string> = new Set(['localhost', '127.0.0.1', '[::1]']);
+
 const PublicUrl = Url.refine(isBare, 'has a user, a query or a fragment; leave them out');
 
 /** The public URL for commands that append audit entries, without a default that may be wrong. */
@@ -33,7 +36,7 @@ const listenerSettings = {
     description: 'The TCP port of the public listener. With 0 the system picks a free port.',
   }),
   publicUrl: setting('HTTP_PUBLIC_URL', PublicUrl.prefault(defaultPublicUrl), {
-    form: '`https` URL; outside of production also `http`',
+    form: '`https` URL; `http` outside of production, and for `localhost`, `127.0.0.1` or `[::1]`',
     whenUnset: `required in production, otherwise \`${defaultPublicUrl}\``,
     description:
       'The URL at which clients reach the API. It is the issuer (`iss`) of the access tokens; ' +
@@ -159,10 +162,19 @@ function findListenerProblems(variables: Variables): readonly string[] {
     ...findMissing(variables, Object.values(listenerSettings)),
     ...(hasOwnListener ? findMissing(variables, Object.values(internalListenerSettings)) : []),
     ...(hasOwnListener ? findSharedPort(variables) : []),
-    ...(isProduction(variables) && /^http:/i.test(publicUrl)
-      ? ['HTTP_PUBLIC_URL: must begin with https:// in production; put TLS in front of the app']
+    ...(isProduction(variables) && isExposed(publicUrl)
+      ? [
+          'HTTP_PUBLIC_URL: must begin with https:// in production, except for localhost, ' +
+            '127.0.0.1 or [::1]; put TLS in front of the app',
+        ]
       : []),
   ];
+}
+
+/** Returns whether a URL sends what its clients say through a network without TLS. */
+function isExposed(text: string): boolean {
+  const url = URL.parse(text);
+  return url?.protocol === 'http:' && !loopbackNames.has(url.hostname);
 }
 
 /** Refuses an internal listener on the address and port of the public one. */

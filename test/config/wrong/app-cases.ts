@@ -33,17 +33,23 @@ export function appCases(files: Files): readonly WrongSettings[] {
       what: 'the issuer is missing',
       env: { HTTP_PUBLIC_URL: '' },
       problems: [
-        'HTTP_PUBLIC_URL: is not set; set it to: https URL; outside of production also http ' +
-          '(production requires it)',
+        'HTTP_PUBLIC_URL: is not set; set it to: https URL; http outside of production, and for ' +
+          'localhost, 127.0.0.1 or [::1] (production requires it)',
       ],
     },
-    {
-      what: 'the issuer has no TLS',
-      env: { HTTP_PUBLIC_URL: 'http://127.0.0.1:8080' },
+    ...[
+      'http://vault.example',
+      'http://127.0.0.2:8080',
+      'HTTP://localhost.vault.example',
+      'http://127.0.0.1.vault.example:8080',
+    ].map((url) => ({
+      what: `the issuer ${url} has no TLS`,
+      env: { HTTP_PUBLIC_URL: url },
       problems: [
-        'HTTP_PUBLIC_URL: must begin with https:// in production; put TLS in front of the app',
+        'HTTP_PUBLIC_URL: must begin with https:// in production, except for localhost, ' +
+          '127.0.0.1 or [::1]; put TLS in front of the app',
       ],
-    },
+    })),
     {
       what: 'the issuer has a query',
       env: { HTTP_PUBLIC_URL: `https://vault.example/?key=${secret}` },
