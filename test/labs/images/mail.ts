@@ -1,4 +1,4 @@
-/** Runs a mail server that writes each e-mail as a file into the directory of its only argument. */
+/** Runs a mail server on a port that writes each e-mail as a file: node mail.ts DIRECTORY [PORT] */
 import { randomUUID } from 'node:crypto';
 import { rename, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -6,8 +6,7 @@ import { buffer } from 'node:stream/consumers';
 import { callbackify } from 'node:util';
 import { SMTPServer } from 'smtp-server';
 
-const port = 2525;
-const [directory = ''] = process.argv.slice(2);
+const [directory = '', port = '2525'] = process.argv.slice(2);
 
 /** Writes a file that has its name only once it is whole. */
 const keep = callbackify(async (stream: NodeJS.ReadableStream): Promise<void> => {
@@ -20,4 +19,4 @@ new SMTPServer({
   authOptional: true,
   disabledCommands: ['AUTH', 'STARTTLS'],
   onData: (stream, _session, callback) => keep(stream, callback),
-}).listen(port);
+}).listen(Number(port));

@@ -1,0 +1,55 @@
+/** Makes the three logins and the database of docker-compose.yml, unless they exist. */
+import { readFile } from 'node:fs/promises';
+import { Client } from 'pg';
+
+const directory = '/run/secrets/database';
+
+async function connect(url: string): Promise<Client> {
+  const client = new Client({ connectionString: url });
+  await client.connect();
+  return client;
+}
+
+/** Makes the logins that are missing, each with the verifier of its password. */
+async function createLogins(client: Client, logins: Readonly<Record<string, string>>) {
+  for (const [name, verifier] of Object.entries(logins)) {
+    const found = await client.query('select from pg_roles where rolname = $1', [name]);
+    if (found.rowCount !== 0) continue;
+    await client.query(
+      `create role ${client.escapeIdentifier(name)} login nosuperuser nobypassrls nocreatedb
+       nocreaterole password ${client.escapeLiteral(verifier)}`,
+    );
+    console.log(`Made the login ${name}.`);
+  }
+}
+
+async function createDatabase(client: Client): Promise<void> {
+  const found = await client.query("select from pg_database where datname = 'probatio'");
+  if (found.rowCount !== 0) return;
+  await client.query(
+    `create database probatio owner probatio_owner template template0 encoding 'UTF8'
+     locale_provider builtin builtin_locale 'C.UTF-8' locale 'C'`,
+  );
+  console.log('Made the database probatio.');
+}
+
+/** Lets the app's logins connect, and create nothing. */
+async function restrictDatabase(client: Client): Promise<void> {
+  await client.query(
+    `revoke all on database probatio from public;
+     grant connect on database probatio to probatio_app, probatio_service;
+     revoke execute on function lo_creat, lo_create, lo_from_bytea from public`,
+  );
+}
+
+const adminUrl = await readFile(`${directory}/admin-url`, 'utf8');
+const logins = JSON.parse(await readFile(`${directory}/logins.json`, 'utf8')) as Readonly<
+  Record<string, string>
+>;
+const server = await connect(adminUrl);
+await createLogins(server, logins);
+await createDatabase(server);
+await server.end();
+const database = await connect(adminUrl.replace(/postgres$/, 'probatio'));
+await restrictDatabase(database);
+await database.end();
