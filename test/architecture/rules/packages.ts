@@ -2,8 +2,8 @@ import { packagesOf, type PackageImport } from '../source/imports.ts';
 import type { Manifest } from '../source/manifests.ts';
 import { isWithin, type SourceFile } from '../source/sources.ts';
 
-/** The files that run only while the project is developed; they may import devDependencies. */
-const developmentFolders = ['app/dev', 'charts', 'test'];
+/** The folders that no package or image contains; their files may import devDependencies. */
+const developmentFolders = ['app/dev', 'charts', 'compose', 'test'];
 
 /** Folders of another workspace that a workspace runs, whose packages it needs as well. */
 const borrowedFolders: ReadonlyMap<string, readonly string[]> = new Map([

@@ -11,7 +11,7 @@ const root = join(import.meta.dirname, '../../..');
 
 /** Reads every .ts and .mjs file of the source folders, and the .mjs files of the root. */
 export function readSources(): readonly SourceFile[] {
-  const found = globSync(['*.mjs', '{app,signer,client,k8s,charts,test}/**/*.{ts,mjs}'], {
+  const found = globSync(['*.mjs', '{app,signer,client,k8s,charts,compose,test}/**/*.{ts,mjs}'], {
     cwd: root,
     exclude: ['**/node_modules/**'],
   });
