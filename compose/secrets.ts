@@ -2,8 +2,8 @@
  * Makes the secrets of docker-compose.yml that are missing, and changes none that exists. With
  * `--check` it ends with 1 if they were not made.
  *
- * All random values are in one file, which is written first. The files of the services are made from
- * it, those of the app last, so that a run that was killed is made whole by the next one.
+ * All random values are in one file, which is written first. The files of the services are made
+ * from it, those of the app last, so that the next run completes one that was killed.
  */
 import { randomBytes } from 'node:crypto';
 import { existsSync } from 'node:fs';
@@ -23,7 +23,7 @@ const users = { app: 10_001, signer: 10_002, server: 999, root: 0 } as const;
 const randomText = () => randomBytes(32).toString('base64url');
 const apiKeyName = { name: 'maintenance', admin: true };
 
-/** What makes each of the random values. */
+/** Makes each of the random values. */
 const makers = {
   adminPassword: randomText,
   ownerPassword: randomText,

@@ -11,11 +11,11 @@ const run = promisify(execFile);
 
 export interface Output {
   readonly code: number;
-  /** What it printed, to both output streams. */
+  /** The text of both output streams. */
   readonly text: string;
 }
 
-/** What `docker inspect` tells of a container, as far as tests read it. */
+/** The part of `docker inspect` that tests read. */
 export interface Inspected {
   readonly Config: { readonly Labels: Readonly<Record<string, string>> };
   readonly State: { readonly ExitCode: number };
