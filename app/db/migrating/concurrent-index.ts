@@ -5,7 +5,7 @@ interface ConcurrentIndex {
   readonly unique: string;
   readonly name: string;
   readonly table: string;
-  /** What follows the name of the table: columns, and what else is said of the index. */
+  /** The rest of the statement after the name of the table: columns and options. */
   readonly definition: string;
 }
 
