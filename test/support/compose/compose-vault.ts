@@ -1,7 +1,6 @@
 import { execFile } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
-import { chmod, readFile } from 'node:fs/promises';
-import { join } from 'node:path';
+import { chmod } from 'node:fs/promises';
 import { promisify } from 'node:util';
 import type { ExecutionContext } from 'ava';
 import { projectFile } from '../../../app/dev/files/project.ts';
@@ -38,8 +37,8 @@ export interface ComposeVault {
   compose(...args: readonly string[]): Promise<Output>;
   /** Resolves with the containers of the project by their services, those that ended included. */
   inspect(): Promise<ReadonlyMap<string, Inspected>>;
-  /** Resolves with the random values that the service `secrets` made. */
-  readSecrets(): Promise<Readonly<Record<string, string>>>;
+  /** Resolves with the directory of a volume on this machine. */
+  directoryOf(volume: string): Promise<string>;
 }
 
 /** Describes a project without containers. It is removed with its volumes when the test ends. */
@@ -71,13 +70,8 @@ export async function createComposeVault(t: ExecutionContext): Promise<ComposeVa
       const found = JSON.parse(await docker('inspect', ...ids)) as readonly Inspected[];
       return new Map(found.map((each) => [serviceOf(each), each] as const));
     },
-    async readSecrets() {
-      const query = ['--format', '{{.Mountpoint}}', `${project}_secrets`];
-      const directory = await docker('volume', 'inspect', ...query);
-      return JSON.parse(await readFile(join(directory, 'secrets.json'), 'utf8')) as Readonly<
-        Record<string, string>
-      >;
-    },
+    directoryOf: (volume) =>
+      docker('volume', 'inspect', '--format={{.Mountpoint}}', `${project}_${volume}`),
   };
 }
 
