@@ -18,10 +18,11 @@ const purposes = ['audit', 'token'] as const;
 const operatorPods = 'app.kubernetes.io/component=operator';
 /** Long enough for each process to learn of a new key before it signs. */
 const environment = { ...withoutLimits, KEYS_PUBLISH_SECONDS: '12' };
+const variables = Object.entries(environment).map(([name, value]) => ({ name, value }));
 const values = [
   'replicaCount=2',
   'operator.enabled=true',
-  `extraEnv=${JSON.stringify(Object.entries(environment).map(([name, value]) => ({ name, value })))}`,
+  `extraEnv=${JSON.stringify(variables)}`,
 ];
 const rotationMs = 180_000;
 
