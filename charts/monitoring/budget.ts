@@ -56,7 +56,9 @@ function failedRatio(name: string, window: string): RecordingRule {
 function slowRatio(name: string, window: string): RecordingRule {
   const route = `http_route!~"${longRoutes}"`;
   const all = `sum by (namespace) (rate(${requests}_count{${route}}[${window}]))`;
-  const inTime = `${requests}_bucket{${route},le="${slowRequestSeconds}"}`;
+  // Prometheus 3 writes a whole bound with a decimal place, whatever a scrape has.
+  const bound = `le=~"${slowRequestSeconds}|${slowRequestSeconds}[.]0"`;
+  const inTime = `${requests}_bucket{${route},${bound}}`;
   const fast = `sum by (namespace) (rate(${inTime}[${window}]))`;
   return { record: `${slow}${name}`, expr: `1 - ${fast} / ${all}` };
 }

@@ -9,7 +9,7 @@ import { useVault } from './lab/life.ts';
 import { namespace, startObservedVault, type ObservedVault } from './lab/observed-vault.ts';
 
 const resources = new AsyncDisposableStack();
-const present: { observed?: ObservedVault; dead?: Dead } = {};
+const present: { observed?: ObservedVault } = {};
 const nothing = async () => undefined;
 
 /** Returns the vault, whose start has failed if it is missing. */
@@ -99,11 +99,10 @@ test.serial('without Redis requests fail, which only the error budget shows', as
 
 test.serial('a dead letter fires its alert until it is retried', async (t) => {
   const { dlq, alerts } = observed();
-  const dead = async () => {
-    present.dead = await dlq.killOne();
-  };
+  const letters: Dead[] = [];
+  const dead = async () => letters.push(await dlq.killOne());
   const mend = async () => {
-    if (present.dead !== undefined) await dlq.mend(present.dead);
+    for (const letter of letters) await dlq.mend(letter);
     t.is((await dlq.ask('POST', 'retry')).status, 200);
   };
   t.deepEqual(await alerts.during(dead, ['DLQStale warning'], mend), ['DLQStale warning']);
@@ -112,13 +111,9 @@ test.serial('a dead letter fires its alert until it is retried', async (t) => {
 test.serial('tasks that nobody runs fire their alert until they succeed', async (t) => {
   const { scheduler, alerts } = observed();
   const fired = await alerts.during(
-    async () => {
-      scheduler.isPaused = true;
-    },
+    async () => scheduler.pause(),
     ['PurgeStale warning'],
-    async () => {
-      scheduler.isPaused = false;
-    },
+    async () => scheduler.resume(),
   );
   t.deepEqual(fired, ['PurgeStale warning']);
 });
@@ -147,7 +142,7 @@ const selection =
 
 test.serial('everything that a rule selects has data', async (t) => {
   const { prometheus } = observed();
-  const rules = groups.flatMap(({ recording, alerting }) => [...recording, ...alerting]);
+  const rules = groups.flatMap(({ recording, alerting }) => [recording, alerting].flat());
   const selected = new Set(rules.flatMap(({ expr }) => expr.match(selection) ?? []));
   t.true(selected.size > 20);
   const silent: string[] = [];

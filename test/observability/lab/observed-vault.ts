@@ -2,6 +2,7 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { collectDefaultMetrics } from 'prom-client';
+import type { Config } from '../../../app/config/config.ts';
 import { repeat } from '../../../app/async/repeat.ts';
 import { freePort } from '../../../app/dev/processes/free-port.ts';
 import { openDatabase } from '../../../app/db/database.ts';
@@ -40,6 +41,11 @@ const tasks: readonly string[] = [
 ];
 const pauseMs = 100;
 
+interface Scheduler {
+  pause(): void;
+  resume(): void;
+}
+
 /** A vault with a signer and a Redis of its own, all of which a Prometheus watches. */
 export interface ObservedVault {
   readonly dlq: DlqVault;
@@ -49,14 +55,16 @@ export interface ObservedVault {
   readonly receiver: Receiver;
   /** Settings of a signer that has a wrong PIN. */
   readonly wrongPin: Record<string, string>;
-  /** The scheduler, which runs every maintenance task again and again unless it is paused. */
-  readonly scheduler: { isPaused: boolean };
+  /** Runs every maintenance task again and again, unless it is paused. */
+  readonly scheduler: Scheduler;
 }
 
 /** Starts everything. What it starts, the teardown stops. */
 export async function startObservedVault(resources: AsyncDisposableStack): Promise<ObservedVault> {
   const t = {
-    teardown: (work: () => unknown) => void resources.defer(async () => void (await work())),
+    teardown(work: () => unknown): void {
+      resources.defer(async () => void (await work()));
+    },
   };
   const receiver = await traceThisProcess(t);
   const directory = await mkdtemp(join(tmpdir(), 'probatio-pin-'));
@@ -77,10 +85,9 @@ export async function startObservedVault(resources: AsyncDisposableStack): Promi
   collectDefaultMetrics({ register: registry });
   const listener = await listenForScrapes({ host, port: 0, registry, hasLiveness: false });
   resources.defer(() => listener.close());
-  await read(vault.config.database);
+  await startReadings(vault.config.database);
   await untilReady(vault.baseUrl);
-  const scheduler = { isPaused: false };
-  keepRunning();
+  const scheduler = startScheduler();
   const prometheus = resources.use(
     await startPrometheus({
       targets: { probatio: listener.port, 'probatio-signer': signerPort },
@@ -98,7 +105,7 @@ export async function startObservedVault(resources: AsyncDisposableStack): Promi
     scheduler,
   };
 
-  async function read({ url, serviceUrl }: typeof vault.config.database): Promise<void> {
+  async function startReadings({ url, serviceUrl }: Config['database']): Promise<void> {
     const db = await openDatabase({ url, serviceUrl, poolSize: 1 });
     resources.defer(() => db.close());
     const { clock } = vault.services;
@@ -107,13 +114,18 @@ export async function startObservedVault(resources: AsyncDisposableStack): Promi
     resources.defer(() => reading.stop());
   }
 
-  function keepRunning(): void {
+  function startScheduler(): Scheduler {
+    let isPaused = false;
     let next = 0;
     const headers = { 'X-Internal-Api-Key': dlq.keys.admin };
     const running = repeat(pauseMs, async () => {
-      if (scheduler.isPaused) return;
+      if (isPaused) return;
       await send('POST', vault.baseUrl + (tasks[next++ % tasks.length] ?? ''), { headers });
     });
     resources.defer(() => running.stop());
+    return {
+      pause: () => void (isPaused = true),
+      resume: () => void (isPaused = false),
+    };
   }
 }

@@ -78,7 +78,7 @@ export async function startPrometheus(options: PrometheusOptions): Promise<Prome
     },
     { file: logFile },
   );
-  resources.defer(() => server.stop());
+  resources.defer(async () => void (await server.stop()));
   const isReady = async () => {
     const { ok, status } = await fetch(`${url}/-/ready`);
     if (!ok) throw new Error(`not ready: ${status}`);
