@@ -1,9 +1,8 @@
 /**
- * Returns the sources of two migrations by the names of their files, which run after all others:
- * a column, and indexes on a table and on the log with its partitions.
- * @param partitions The partitions of audit_log.
+ * The sources of two migrations by the names of their files, which run after all others: columns,
+ * and indexes on a table and on the log with its partitions.
  */
-export function composeMigrations(partitions: readonly string[]): Readonly<Record<string, string>> {
+export function composeMigrations(): Readonly<Record<string, string>> {
   return {
     '9001-upgrade-columns.ts': compose('Migration9001UpgradeColumns', true, [
       'alter table documents add column upgrade_remark text',
@@ -11,11 +10,7 @@ export function composeMigrations(partitions: readonly string[]): Readonly<Recor
     ]),
     '9002-upgrade-indexes.ts': compose('Migration9002UpgradeIndexes', false, [
       'create index concurrently documents_upgrade on documents (upgrade_remark, id)',
-      'create index if not exists audit_log_upgrade on only audit_log (action, id)',
-      ...partitions.flatMap((partition) => [
-        `create index concurrently ${partition}_upgrade on ${partition} (action, id)`,
-        `alter index audit_log_upgrade attach partition ${partition}_upgrade`,
-      ]),
+      'create index concurrently audit_log_upgrade on audit_log (action, id)',
     ]),
   };
 }

@@ -10,6 +10,7 @@ import {
 } from './archive-rows.ts';
 import { hasTables } from './detach.ts';
 import { tablesOf, type MonthTables } from './month-tables.ts';
+import { takeParentShape } from './parent-shape.ts';
 import { isSameNote, noteRows } from './row-digest.ts';
 
 /** Milliseconds for which locks are awaited that no request waits behind. */
@@ -114,6 +115,7 @@ async function attach(
     ['audit_log', log, 'id'],
     ['audit_seals', seals, 'entry_id'],
   ] as const) {
+    await takeParentShape(client, parent, table);
     const bounds = `check (${key} >= '${firstId}' and ${key} < '${endId}')`;
     await addConstraint(client, table, 'month', bounds);
     if (table === log) {

@@ -8,15 +8,3 @@ export interface MigrationPlan {
   /** The release since which nothing needs what the migration removes or changes, if it does. */
   readonly safeSince?: string | undefined;
 }
-
-/** An index that is built while others write the table. */
-const concurrentIndex =
-  /^\s*create\s+(?:unique\s+)?index\s+concurrently\s+(?:if\s+not\s+exists\s+)?(\w+)\s+on\b/i;
-
-/**
- * Returns the name of the index that a statement builds while others write the table; undefined for
- * any other statement.
- */
-export function concurrentIndexOf(statement: string): string | undefined {
-  return concurrentIndex.exec(statement)?.[1];
-}

@@ -1,9 +1,10 @@
 import type { Client } from 'pg';
 import { setTimeout as pause } from 'node:timers/promises';
 import type { DatabaseRoles } from '../columns/roles.ts';
+import { expandStatement } from './concurrent-index.ts';
 import { MigrationFailed } from './migration-failed.ts';
 import { inTransaction, lockTimeoutMs, patienceMs, untilLocked } from './locks.ts';
-import { concurrentIndexOf, type MigrationPlan } from './plan.ts';
+import type { MigrationPlan } from './plan.ts';
 
 /** An arbitrary key of the advisory lock that lets only one process migrate at a time. */
 const lockKey = 7_364_128_801;
@@ -91,24 +92,14 @@ async function runOutside(
   patience: number,
 ): Promise<void> {
   for (const statement of statements) {
-    const index = concurrentIndexOf(statement);
-    // A statement that runs concurrently waits for transactions, and no request waits for it.
-    const timeoutMs = /\bconcurrently\b/i.test(statement) ? 0 : lockTimeoutMs;
-    await client.query(`set lock_timeout = ${timeoutMs}`);
-    if (index !== undefined && (await isBuilt(client, index))) continue;
-    await untilLocked(patience, () => client.query(statement));
+    for await (const part of expandStatement(client, statement)) {
+      // A statement that runs concurrently waits for transactions, and no request waits for it.
+      const timeoutMs = /\bconcurrently\b/i.test(part) ? 0 : lockTimeoutMs;
+      await client.query(`set lock_timeout = ${timeoutMs}`);
+      await untilLocked(patience, () => client.query(part));
+    }
   }
   await record(client, name);
-}
-
-/** Returns whether an index is there, and drops one that was left half built. */
-async function isBuilt(client: Client, index: string): Promise<boolean> {
-  const { rows } = await client.query<{ readonly isValid: boolean }>(
-    'select indisvalid as "isValid" from pg_index where indexrelid = to_regclass($1)',
-    [`public.${index}`],
-  );
-  if (rows[0]?.isValid === false) await client.query(`drop index concurrently ${index}`);
-  return rows[0]?.isValid === true;
 }
 
 async function record(client: Client, name: string): Promise<void> {

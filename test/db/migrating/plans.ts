@@ -27,6 +27,9 @@ export const plans: readonly MigrationPlan[] = [
     statements: [
       'create table things (id int primary key, name text)',
       "insert into things select n, 'thing ' || n from generate_series(1, 1000) n",
+      `create table papers (id int, year int) partition by range (id);
+       create table papers_1 partition of papers for values from (0) to (100);
+       create table papers_2 partition of papers for values from (100) to (200)`,
     ],
     isTransactional: true,
   },
@@ -35,6 +38,7 @@ export const plans: readonly MigrationPlan[] = [
     statements: [
       'create unique index concurrently things_name on things (name)',
       'create index concurrently things_length on things (length(name))',
+      'create index concurrently if not exists papers_year on papers (year) where year > 0',
     ],
     isTransactional: false,
   },
@@ -62,7 +66,12 @@ export const described = `
     (select sum(size)::int from things) as sizes,
     (select json_agg(json_build_array(c.relname, i.indisvalid) order by c.relname)
      from pg_index i join pg_class c on c.oid = i.indexrelid
-     where i.indrelid = 'things'::regclass) as indexes`;
+     where i.indrelid = 'things'::regclass) as indexes,
+    (select json_agg(json_build_array(c.relname, i.indisvalid, h.inhparent::regclass)
+       order by c.relname)
+     from pg_index i join pg_class c on c.oid = i.indexrelid
+     left join pg_inherits h on h.inhrelid = i.indexrelid
+     where c.relname like 'papers%') as partitioned`;
 export const complete = {
   ran: ['tables', 'indexes', 'columns'],
   sizes: 500_500,
@@ -70,5 +79,10 @@ export const complete = {
     ['things_length', true],
     ['things_name', true],
     ['things_pkey', true],
+  ],
+  partitioned: [
+    ['papers_1_year', true, 'papers_year'],
+    ['papers_2_year', true, 'papers_year'],
+    ['papers_year', true, null],
   ],
 };
