@@ -68,8 +68,8 @@ function alertsAt(scale: Scale): readonly AlertingRule[] {
       severity: 'warning',
       expr:
         'sum by (namespace) ' +
-        `(increase(probatio_request_errors_total{code="too_many_feeds"}[${duration(scale(900))}])) ` +
-        `> ${refusedFeeds}`,
+        '(increase(probatio_request_errors_total{code="too_many_feeds"}' +
+        `[${duration(scale(900))}])) > ${refusedFeeds}`,
       forSeconds: scale(300),
       summary: 'Users cannot open event streams, since they have too many.',
     },

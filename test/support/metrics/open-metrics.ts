@@ -1,7 +1,7 @@
 import type { Registry } from 'prom-client';
 import { listenForScrapes } from '../../../signer/protocol/metrics/metrics-listener.ts';
 
-/** What Prometheus sends to say that it prefers OpenMetrics. */
+/** The header with which Prometheus 2 prefers OpenMetrics. */
 export const acceptOfPrometheus =
   'application/openmetrics-text;version=1.0.0,' +
   'application/openmetrics-text;version=0.0.1;q=0.75,text/plain;version=0.0.4;q=0.5,*/*;q=0.1';

@@ -1,17 +1,18 @@
-import { context, ROOT_CONTEXT, trace, TraceFlags } from '@opentelemetry/api';
 import test from 'ava';
 import { Registry } from 'prom-client';
 import { until } from '../../../app/dev/processes/until.ts';
 import { createMeter } from '../../../signer/protocol/metrics/meter.ts';
+import { readSender } from '../../../signer/protocol/tracing/carried-context.ts';
+import { inSpanOf } from '../../../signer/protocol/tracing/spans.ts';
 import { createAccount, openSession } from '../../support/accounts/test-account.ts';
 import { scrapePage } from '../../support/metrics/open-metrics.ts';
 import { parseScrape } from '../../support/metrics/scrape.ts';
 import { traceOf } from '../../support/tracing/receiver.ts';
 import { startTracedVault } from '../../support/tracing/traced-vault.ts';
 
+const ids = String.raw`\{trace_id="(?<traceId>[0-9a-f]{32})",span_id="(?<spanId>[0-9a-f]{16})"\}`;
 /** Matches a bucket with an exemplar. */
-const withExemplar =
-  /^(?<series>\w+_bucket\{.*\}) \d+ # \{trace_id="(?<traceId>[0-9a-f]{32})",span_id="(?<spanId>[0-9a-f]{16})"\} \S+ \S+$/;
+const withExemplar = new RegExp(String.raw`^(?<series>\w+_bucket\{.*\}) \d+ # ${ids} \S+ \S+$`);
 
 /** Returns the exemplars of a page of OpenMetrics, with their series. */
 function exemplarsOf(text: string) {
@@ -47,16 +48,13 @@ test('durations have the traces of requests as exemplars, if they are sampled', 
 
   const own = new Registry();
   const histogram = createMeter(own).histogram({ name: 'a', help: 'A', labels: {}, buckets: [1] });
-  const observeIn = (traceFlags: TraceFlags) => {
-    const span = trace.wrapSpanContext({
-      traceId: 'a'.repeat(32),
-      spanId: 'b'.repeat(16),
-      traceFlags,
-    });
-    context.with(trace.setSpan(ROOT_CONTEXT, span), () => histogram.observe({}, 1));
+  const observeIn = (flags: '00' | '01') => {
+    const sender = readSender({ traceparent: `00-${'a'.repeat(32)}-${'b'.repeat(16)}-${flags}` });
+    if (sender === undefined) throw new Error('nothing is traced');
+    return inSpanOf(sender.context, 'work', {}, async () => histogram.observe({}, 1));
   };
-  observeIn(TraceFlags.NONE);
+  await observeIn('00');
   t.deepEqual(exemplarsOf((await scrapePage(own)).text), []);
-  observeIn(TraceFlags.SAMPLED);
+  await observeIn('01');
   t.is(exemplarsOf((await scrapePage(own)).text).length, 1);
 });

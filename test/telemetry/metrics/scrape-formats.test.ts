@@ -7,7 +7,7 @@ import { acceptOfPrometheus, scrapePage } from '../../support/metrics/open-metri
 const plain = 'text/plain; version=0.0.4; charset=utf-8';
 const open = 'application/openmetrics-text; version=1.0.0; charset=utf-8';
 
-/** What a later Prometheus sends. */
+/** The header of Prometheus 3. */
 const acceptOfPrometheus3 =
   'application/openmetrics-text;version=1.0.0;escaping=allow-utf-8;q=0.5,' +
   'application/openmetrics-text;version=0.0.1;q=0.4,' +
