@@ -5,7 +5,7 @@ interface ConcurrentIndex {
   readonly unique: string;
   readonly name: string;
   readonly table: string;
-  /** What follows the name of the table: columns, and what else is said of the index. */
+  /** The text after the name of the table: columns, and all else that is said of the index. */
   readonly definition: string;
 }
 

@@ -70,7 +70,7 @@ test.serial('the columns that are to be copied are all that the log has', async 
        where attrelid = $1::regclass and attnum > 0 and not attisdropped`,
       [`audit_${table}`],
     );
-    t.is(await documented(table), found?.['columns']);
+    t.is(await documented(table), String(found?.['columns']));
   }
 });
 
