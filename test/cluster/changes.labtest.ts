@@ -43,15 +43,18 @@ test('no request fails while a value, the pods and their number change', async (
     await untilMoreSucceed(loads);
     t.deepEqual(failuresOf(loads), [], what);
   };
-  await untilMoreSucceed(loads);
-  const changed = 'http.drainSeconds=20';
-  await during('a value changes', () => vault.install(['replicaCount=2', changed]));
-  for (const pod of await podsOf(vault))
-    await during(`${pod} is evicted`, () => replace(vault, pod));
-  await during('scaling up', () => vault.install(['replicaCount=3', changed]));
-  await during('scaling down', () => vault.install(['replicaCount=2', changed]));
-  await during('back', async () => vault.helm('rollback', 'vault', '1', '--wait'));
-  await Promise.all(loads.map((load) => load.stop()));
+  try {
+    await untilMoreSucceed(loads);
+    const changed = 'http.drainSeconds=20';
+    await during('a value changes', () => vault.install(['replicaCount=2', changed]));
+    for (const pod of await podsOf(vault))
+      await during(`${pod} is evicted`, () => replace(vault, pod));
+    await during('scaling up', () => vault.install(['replicaCount=3', changed]));
+    await during('scaling down', () => vault.install(['replicaCount=2', changed]));
+    await during('back', async () => vault.helm('rollback', 'vault', '1', '--wait'));
+  } finally {
+    await Promise.all(loads.map((load) => load.stop()));
+  }
   t.deepEqual(failuresOf(loads), []);
   for (const { report } of loads) t.log(JSON.stringify(report.succeeded));
   await assertWhole(t, vault);

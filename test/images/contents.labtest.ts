@@ -13,9 +13,14 @@ import { docker, imageOf, type Target } from '../support/images/docker.ts';
 import { walkImports } from '../support/images/imported-packages.ts';
 import { temporaryDirectory } from '../support/processes/processes.ts';
 
-const targets = ['app', 'signer'] as const;
+const targets = ['app', 'signer', 'operator'] as const;
 const project = 'opt/probatio';
-const entries = ['main.ts', 'cli.ts'];
+/** The programs of the images. */
+const entries = {
+  app: ['app/main.ts', 'app/cli.ts'],
+  signer: ['signer/main.ts', 'signer/cli.ts'],
+  operator: ['k8s/main.ts'],
+} as const;
 /** Matches npm, compilers and what they run. */
 const tools = new RegExp(
   String.raw`(?:^|/)(?:npm|npx|yarn|corepack|node-gyp|cc1|cc1plus|make|python3?|` +
@@ -46,11 +51,7 @@ for (const target of targets) {
 
   test(`the image of ${target} holds exactly the packages that its entry points import`, (t) => {
     const root = join(t.context.exported, 'lab', target, project);
-    const { packages, missing } = walkImports(
-      root,
-      entries.map((name) => `${target}/${name}`),
-      isOfDevelopment,
-    );
+    const { packages, missing } = walkImports(root, entries[target], isOfDevelopment);
     t.deepEqual(missing, []);
     t.true(packages.has('node_modules/zod'));
     t.deepEqual([...packages].toSorted(), packagesIn(root));
@@ -80,7 +81,7 @@ for (const target of targets) {
       readonly User: string;
       readonly Labels: Readonly<Record<string, string>>;
     };
-    t.is(User, { app: '10001:10000', signer: '10002:10000' }[target]);
+    t.is(User, { app: '10001:10000', signer: '10002:10000', operator: '10001:10000' }[target]);
     t.is(Labels['org.opencontainers.image.version'], app.version);
     t.is(Labels['org.opencontainers.image.licenses'], app.license);
     t.regex(Labels['org.opencontainers.image.revision'] ?? '', /^[0-9a-f]{40}$/);
@@ -100,6 +101,15 @@ test('the image of the signer has SoftHSM, and nothing of the app', async (t) =>
   const library = '/usr/lib/softhsm/libsofthsm2.so';
   t.deepEqual(await find('signer', library), [library]);
   t.deepEqual(await find('signer', '/opt/probatio/{app,client}'), []);
+});
+
+test('the image of the operator has nothing of the app, and no PKCS#11', async (t) => {
+  t.deepEqual(await find('operator', '/{etc,opt,usr,var}/**/{libsofthsm2*,pkcs11,pkcs11js}'), []);
+  t.deepEqual(await find('operator', '/opt/probatio/{app,client,signer/*}'), [
+    '/opt/probatio/signer/log',
+    '/opt/probatio/signer/package.json',
+    '/opt/probatio/signer/protocol',
+  ]);
 });
 
 test('a difference in path, mode, owner, content or link is found', async (t) => {

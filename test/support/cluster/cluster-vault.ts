@@ -46,7 +46,8 @@ export async function createClusterVault(): Promise<ClusterVault> {
     { apiVersion: 'v1', kind: 'Namespace', metadata: { name: namespace, labels } },
   ]);
   resources.defer(
-    async () => void (await kubectl('delete', 'namespace', namespace, '--wait=false')),
+    async () =>
+      void (await kubectl('delete', 'namespace', namespace, '--ignore-not-found', '--wait=false')),
   );
   const [backends] = await Promise.all([
     startBackends(namespace, kubectl),
@@ -113,6 +114,7 @@ const values = {
   smtp: { existingSecret: 'smtp', from: 'The Vault <no-reply@vault.test>' },
   internalApi: { existingSecret: 'internal-api-keys' },
   maintenance: { existingSecret: 'maintenance-api-key' },
+  operator: { image: image('operator'), existingSecret: 'operator-api-key' },
   tests: { publicUrl: `http://${fullname}` },
   signer: {
     image: image('signer'),
@@ -127,15 +129,20 @@ const values = {
 
 function secretsOf({ database, s3 }: Backends) {
   const urls = databaseUrls({ ...database, host: 'postgres' }, databaseName);
-  const { key, kept } = createApiKey({ name: 'maintenance', admin: true });
+  const [maintenance, operator] = ['maintenance', 'operator'].map((name) =>
+    createApiKey({ name, admin: true }),
+  ) as [ReturnType<typeof createApiKey>, ReturnType<typeof createApiKey>];
   return [
     secret('postgres', { url: urls.app, 'service-url': urls.service }),
     secret('postgres-owner', { 'owner-url': urls.owner }),
     secret('redis', { url: 'redis://redis:6379' }),
     secret('s3', { 'access-key-id': s3.accessKeyId, 'secret-access-key': s3.secretAccessKey }),
     secret('smtp', { url: 'smtp://mail:2525' }),
-    secret('internal-api-keys', { 'keys.json': JSON.stringify([kept]) }),
-    secret('maintenance-api-key', { 'api-key': key }),
+    secret('internal-api-keys', {
+      'keys.json': JSON.stringify([maintenance.kept, operator.kept]),
+    }),
+    secret('maintenance-api-key', { 'api-key': maintenance.key }),
+    secret('operator-api-key', { 'api-key': operator.key }),
   ];
 }
 

@@ -275,8 +275,9 @@ spec:
       readinessProbe:
         httpGet: { path: /health/ready, port: http }
         periodSeconds: 5
-        timeoutSeconds: 3
-        failureThreshold: 2
+        # Pods that are slow together must go on serving: without any, every request would fail.
+        timeoutSeconds: 5
+        failureThreshold: 3
       resources: {{- toYaml $.resources | nindent 8 }}
       volumeMounts:
         - { name: socket, mountPath: /run/probatio/signer, subPath: signer, readOnly: true }

@@ -1,0 +1,205 @@
+import { randomUUID } from 'node:crypto';
+import { setTimeout as delay } from 'node:timers/promises';
+import anyTest, { type TestFn } from 'ava';
+import { until } from '../../app/dev/processes/until.ts';
+import type { AuditKey } from '../../client/proofs/audit-key.ts';
+import { createNodeHash } from '../../client/node/hash.ts';
+import { createVaultClient } from '../../client/vault.ts';
+import { assertNoViolation, assertProofsVerify, untilSealed } from '../faults/audit/audit-check.ts';
+import { startLoad } from '../faults/vault/load.ts';
+import { createAccount, logIn } from '../faults/vault/user.ts';
+import { createClusterVault, type ClusterVault } from '../support/cluster/cluster-vault.ts';
+import { apply, list } from '../support/cluster/kubectl.ts';
+import { rounds, seed, seededRandom } from '../support/runs/rounds.ts';
+import { withoutLimits } from '../support/vault/without-limits.ts';
+
+const test = anyTest.serial as TestFn<{ vault: ClusterVault }>;
+const purposes = ['audit', 'token'] as const;
+const operatorPods = 'app.kubernetes.io/component=operator';
+/** Long enough for each process to learn of a new key before it signs. */
+const environment = { ...withoutLimits, KEYS_PUBLISH_SECONDS: '12' };
+const extraEnv = Object.entries(environment).map(([name, value]) => ({ name, value }));
+const values = [
+  'replicaCount=2',
+  'operator.enabled=true',
+  `extraEnv=${JSON.stringify(extraEnv)}`,
+];
+const rotationMs = 180_000;
+
+interface SigningKeyObject {
+  readonly metadata: { readonly name: string };
+  readonly status?: {
+    readonly keyId?: string;
+    readonly spareKeyId?: string;
+    readonly generation?: number;
+    readonly answeredRequest?: string;
+    readonly conditions: readonly { readonly type: string; readonly reason: string }[];
+  };
+}
+
+test.before(async (t) => {
+  t.timeout(600_000);
+  const vault = await createClusterVault();
+  t.context = { vault };
+  await vault.install(values);
+  const resource = (kind: string, name: string, spec: object) => ({
+    apiVersion: 'probatio.dev/v1alpha1',
+    kind,
+    metadata: { name },
+    spec,
+  });
+  await apply(vault.namespace, [
+    ...purposes.map((purpose) => resource('SigningKey', purpose, { purpose, rotateEvery: '720h' })),
+    resource('VaultMaintenance', 'vault', { retryDeadLetters: { everyMinutes: 5 } }),
+  ]);
+});
+test.after.always(async ({ context: { vault } }) => {
+  if (vault === undefined) return;
+  const definitions = ['signingkeys', 'vaultmaintenances'].map((name) => `${name}.probatio.dev`);
+  await vault.kubectl('delete', 'crd', '--ignore-not-found', ...definitions);
+  await vault[Symbol.asyncDispose]();
+});
+
+test('the status of both resources reads like a page', async (t) => {
+  t.timeout(rotationMs);
+  const { vault } = t.context;
+  for (const purpose of purposes) await untilIdle(vault, purpose);
+  const printed = await until(
+    async () => {
+      const page = await vault.kubectl('get', 'vaultmaintenances', '--output=wide');
+      return /^vault .*\bTrue\b/m.test(page) || /^vault .*\bFalse\b/m.test(page) ? page : undefined;
+    },
+    { what: 'a status of the maintenance', timeoutMs: 60_000, intervalMs: 500 },
+  );
+  t.log(printed);
+  const keys = await vault.kubectl('get', 'signingkeys', '--output=wide');
+  t.log(keys);
+  for (const purpose of purposes) {
+    t.regex(keys, new RegExp(`^${purpose} +${purpose} +1 +True +Idle .*[0-9a-f]{32}`, 'm'));
+  }
+});
+
+test('both keys are rotated under load, and no request fails', async (t) => {
+  t.timeout(rotationMs * 3);
+  t.log(`SEED=${seed}`);
+  const { vault } = t.context;
+  const user = await logIn(vault, await createAccount(vault));
+  const load = startLoad(vault.baseUrl, [user], seededRandom(seed));
+  const before = await keysOf(vault);
+  try {
+    const asked = randomUUID();
+    for (const purpose of purposes) await ask(vault, purpose, asked);
+    for (const purpose of purposes) await untilAnswered(vault, purpose, asked);
+    const { certify } = load.report.succeeded;
+    await until(() => load.report.succeeded.certify > certify + 2, {
+      what: 'a load to go on',
+      timeoutMs: 60_000,
+    });
+  } finally {
+    await load.stop();
+  }
+  t.deepEqual(load.report.failures, []);
+  const after = await keysOf(vault);
+  for (const purpose of purposes) {
+    const spare = before.find((key) => key.purpose === purpose && key.state === 'CREATED');
+    const active = after.find((key) => key.purpose === purpose && key.state === 'ACTIVE');
+    t.is(active?.keyId, spare?.keyId, `the published successor signs (${purpose})`);
+    t.is(active?.generation, 2);
+    t.is(after.filter((key) => key.purpose === purpose).length, 3);
+  }
+  t.log(`${await untilSealed(vault)} entries`);
+  await assertNoViolation(t, vault);
+  await assertProofsVerify(t, vault);
+  const reasons = (await list(vault.kubectl, 'events'))
+    .filter(({ involvedObject }) => involvedObject.kind === 'SigningKey')
+    .map(({ reason }) => String(reason));
+  t.true(reasons.includes('Activating') || reasons.includes('Publishing'), reasons.join());
+});
+
+test('an operator that is killed anywhere ends in the same keys', async (t) => {
+  t.timeout(60_000 + rounds * rotationMs);
+  t.log(`SEED=${seed} ROUNDS=${rounds}`);
+  const { vault } = t.context;
+  const random = seededRandom(seed);
+  for (const purpose of purposes) await untilIdle(vault, purpose);
+  const before = await keysOf(vault);
+  for (let round = 1; round <= rounds; round += 1) {
+    const asked = randomUUID();
+    for (const purpose of purposes) await ask(vault, purpose, asked);
+    await delay(random() * 20_000);
+    await vault.kubectl(
+      'delete',
+      'pods',
+      `--selector=${operatorPods}`,
+      '--grace-period=0',
+      '--force',
+    );
+    for (const purpose of purposes) {
+      await untilAnswered(vault, purpose, asked);
+      await untilIdle(vault, purpose);
+    }
+    const after = await keysOf(vault);
+    t.is(after.length, before.length + 2 * round, `round ${round}`);
+    for (const purpose of purposes) {
+      const generations = after
+        .filter((key) => key.purpose === purpose)
+        .map(({ generation }) => generation);
+      t.is(new Set(generations).size, generations.length);
+      t.is(after.filter((key) => key.purpose === purpose && key.state === 'ACTIVE').length, 1);
+    }
+  }
+});
+
+test('the resources outlive a release, and the next one goes on with them', async (t) => {
+  t.timeout(400_000);
+  const { vault } = t.context;
+  const before = await read(vault, 'audit');
+  await vault.helm('uninstall', 'vault', '--wait');
+  t.deepEqual(
+    (await list(vault.kubectl, 'signingkeys')).map(({ metadata }) => metadata.name),
+    [...purposes],
+  );
+  await vault.install(values);
+  await untilIdle(vault, 'audit');
+  t.is((await read(vault, 'audit'))?.keyId, before?.keyId);
+  t.is((await keysOf(vault)).filter(({ state }) => state === 'ACTIVE').length, purposes.length);
+});
+
+test('a namespace with resources goes while nobody reconciles them', async (t) => {
+  t.timeout(240_000);
+  const { namespace, kubectl } = t.context.vault;
+  await t.notThrowsAsync(kubectl('delete', 'namespace', namespace, '--timeout=120s'));
+});
+
+const keysOf = async ({ baseUrl }: ClusterVault): Promise<readonly AuditKey[]> =>
+  createVaultClient({ baseUrl, createHash: createNodeHash }).auditKeys();
+
+/** Asks for one rotation. */
+async function ask({ kubectl }: ClusterVault, purpose: string, text: string): Promise<void> {
+  const annotation = `probatio.dev/rotate-now=${text}`;
+  await kubectl('annotate', '--overwrite', 'signingkey', purpose, annotation);
+}
+
+async function read({ kubectl }: ClusterVault, purpose: string) {
+  const printed = await kubectl('get', 'signingkey', purpose, '--output=json');
+  return (JSON.parse(printed) as SigningKeyObject).status;
+}
+
+async function untilAnswered(vault: ClusterVault, purpose: string, text: string): Promise<void> {
+  await until(async () => (await read(vault, purpose))?.answeredRequest === text, {
+    what: `a rotation of ${purpose}`,
+    timeoutMs: rotationMs,
+    intervalMs: 500,
+  });
+}
+
+/** Waits until the key has its published successor, and nothing is left to do. */
+async function untilIdle(vault: ClusterVault, purpose: string): Promise<void> {
+  const isIdle = async () => {
+    const status = await read(vault, purpose);
+    const rotating = status?.conditions.find(({ type }) => type === 'Rotating');
+    return rotating?.reason === 'Idle' && status?.spareKeyId !== undefined;
+  };
+  const what = `a successor of ${purpose}`;
+  await until(isIdle, { what, timeoutMs: rotationMs, intervalMs: 500 });
+}
