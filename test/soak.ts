@@ -1,6 +1,6 @@
 /**
  * Runs `npm run soak -- NAME`: one test of faults with more rounds, on the services that `npm test`
- * starts.
+ * starts or on a cluster.
  */
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
@@ -10,6 +10,8 @@ interface Soak {
   /** Path in test/. */
   readonly file: string;
   readonly environment: Record<string, string>;
+  /** A program that installs what the test needs, and runs it; by default test/run.ts. */
+  readonly runner?: string;
 }
 
 const soaks: Record<string, Soak> = {
@@ -63,6 +65,12 @@ const soaks: Record<string, Soak> = {
   partitions: { file: 'audit/partitions/kills.test.ts', environment: { ROUNDS: '1000' } },
   /** Upgrades a vault of a million entries. */
   upgrade: { file: 'upgrade/upgrade.labtest.ts', environment: { ROWS: '1000000' } },
+  /** Kills the operator of a cluster at 30 points of rotations. */
+  operator: {
+    file: 'cluster/operator.labtest.ts',
+    environment: { ROUNDS: '30' },
+    runner: '.ci/cluster',
+  },
   purge: { file: 'faults/purge/purge.labtest.ts', environment: { ROUNDS: '30' } },
   reencryption: {
     file: 'faults/reencryption/reencryption.labtest.ts',
@@ -83,9 +91,10 @@ if (soak === undefined) {
   process.exitCode = await run(soak);
 }
 
-async function run({ file, environment }: Soak): Promise<number> {
-  const args = ['test/run.ts', '--timeout=1h', `test/${file}`];
-  const child = spawn(process.execPath, args, {
+async function run({ file, environment, runner }: Soak): Promise<number> {
+  const command = runner === undefined ? process.execPath : projectFile(runner);
+  const args = runner === undefined ? ['test/run.ts', '--timeout=1h'] : [];
+  const child = spawn(command, [...args, `test/${file}`], {
     cwd: projectFile('.'),
     env: { SEED: String(Date.now() % 2 ** 31), ...environment, ...process.env },
     stdio: 'inherit',
