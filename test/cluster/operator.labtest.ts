@@ -19,11 +19,7 @@ const operatorPods = 'app.kubernetes.io/component=operator';
 /** Long enough for each process to learn of a new key before it signs. */
 const environment = { ...withoutLimits, KEYS_PUBLISH_SECONDS: '12' };
 const extraEnv = Object.entries(environment).map(([name, value]) => ({ name, value }));
-const values = [
-  'replicaCount=2',
-  'operator.enabled=true',
-  `extraEnv=${JSON.stringify(extraEnv)}`,
-];
+const values = ['replicaCount=2', 'operator.enabled=true', `extraEnv=${JSON.stringify(extraEnv)}`];
 const rotationMs = 180_000;
 
 interface SigningKeyObject {
