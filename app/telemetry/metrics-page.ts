@@ -5,13 +5,18 @@ const heading = `# Metrics
 Made from the code by \`npm run openapi\`; a test fails when this page is out of date.
 
 The app serves \`/metrics\` on the port \`METRICS_PORT\`, and the signer on \`SIGNER_METRICS_PORT\`
-([configuration.md](configuration.md)), in the text format of Prometheus. Beside the metrics below,
-both have those of the process and of Node that prom-client adds: \`process_…\` and \`nodejs_…\`.
+([configuration.md](configuration.md)), as OpenMetrics if the scraper's \`Accept\` prefers it, and
+otherwise in the text format of Prometheus. Beside the metrics below, both have those of the process
+and of Node that prom-client adds: \`process_…\` and \`nodejs_…\`.
 The names and labels that begin with \`http_\` and \`db_\` are OpenTelemetry's, in the spelling of
 Prometheus.
 
 Each label has a closed set of values, so that nobody can add series without end: a value that is
 not in it counts as \`_OTHER\`. No label is a user, an address, a path or a text of an error.
+
+In OpenMetrics, a bucket of a histogram of the app has the \`trace_id\` and \`span_id\` of its last
+observation in a [trace](traces.md) that is recorded. Prometheus keeps them with
+\`--enable-feature=exemplar-storage\`.
 
 `;
 

@@ -1,5 +1,5 @@
 import { alertThresholds, sharedThresholds } from '../../app/telemetry/thresholds.ts';
-import { duration, type RuleGroup } from './rule.ts';
+import { duration, type AlertingRule, type RuleGroup, type Scale } from './rule.ts';
 import { ruleThresholds } from './thresholds.ts';
 
 const { deadLetters, deadLetterAgeSeconds, backlog, backlogAgeSeconds } = alertThresholds;
@@ -11,18 +11,20 @@ const process = 'by (namespace, instance)';
 /** Takes one of the equal values that the replicas read from the database. */
 const once = (metric: string) => `max by (namespace) (${metric})`;
 
-/** The alerts about the audit log, the signer and its keys. */
-export const auditRules: RuleGroup = {
-  name: 'probatio-audit',
-  recording: [],
-  alerting: [
+/** Returns the alerts about the audit log, the signer and its keys. */
+export function auditRules(scale: Scale): RuleGroup {
+  return { name: 'probatio-audit', recording: [], alerting: alertsAt(scale) };
+}
+
+function alertsAt(scale: Scale): readonly AlertingRule[] {
+  return [
     {
       alert: 'SignerDown',
       severity: 'critical',
       expr:
         `max ${process} (probatio_sealing_paused) == 1 or ` +
         `max ${process} (signer_token_state{state="ready"}) == 0`,
-      forSeconds: pauseSeconds,
+      forSeconds: scale(pauseSeconds),
       summary: 'A process cannot have anything signed.',
     },
     {
@@ -30,8 +32,9 @@ export const auditRules: RuleGroup = {
       severity: 'warning',
       expr:
         'histogram_quantile(0.99, sum by (namespace, le) (rate(' +
-        `probatio_signer_call_duration_seconds_bucket[5m]))) > ${signerCallSeconds}`,
-      forSeconds: 600,
+        `probatio_signer_call_duration_seconds_bucket[${duration(scale(300))}]))) ` +
+        `> ${signerCallSeconds}`,
+      forSeconds: scale(600),
       summary: 'The signer takes long to answer.',
     },
     {
@@ -40,13 +43,13 @@ export const auditRules: RuleGroup = {
       expr:
         `max ${process} (signer_sessions_in_use / signer_sessions_max) >= ${sessionShare} and ` +
         `max ${process} (signer_queued_operations) > 0`,
-      forSeconds: 300,
+      forSeconds: scale(300),
       summary: 'The sessions of the HSM are in use, and operations wait for one.',
     },
     {
       alert: 'UnsealedBacklog',
       severity: 'critical',
-      expr: `${once('probatio_audit_unsealed_oldest_age_seconds')} >= ${backlogAgeSeconds}`,
+      expr: `${once('probatio_audit_unsealed_oldest_age_seconds')} >= ${scale(backlogAgeSeconds)}`,
       forSeconds: 0,
       summary: 'An audit entry has waited too long for its signature.',
     },
@@ -67,7 +70,7 @@ export const auditRules: RuleGroup = {
     {
       alert: 'DLQStale',
       severity: 'critical',
-      expr: `${once('probatio_dead_letter_oldest_age_seconds')} >= ${deadLetterAgeSeconds}`,
+      expr: `${once('probatio_dead_letter_oldest_age_seconds')} >= ${scale(deadLetterAgeSeconds)}`,
       forSeconds: 0,
       summary: 'An audit entry has been in the dead-letter queue for too long.',
     },
@@ -81,8 +84,8 @@ export const auditRules: RuleGroup = {
     {
       alert: 'MarkStale',
       severity: 'warning',
-      expr: [markAgeSeconds, 24 * markAgeSeconds].map(unmarkedGrowth).join(' or '),
-      forSeconds: unmarkedSeconds,
+      expr: [markAgeSeconds, 24 * markAgeSeconds].map(scale).map(unmarkedGrowth).join(' or '),
+      forSeconds: scale(unmarkedSeconds),
       summary: 'Entries are sealed, and no high-water mark is written.',
     },
     {
@@ -90,12 +93,12 @@ export const auditRules: RuleGroup = {
       severity: 'warning',
       expr:
         'max by (namespace, purpose) (probatio_signing_key_age_seconds) ' +
-        `> ${signingKeyAgeSeconds}`,
-      forSeconds: 3_600,
+        `> ${scale(signingKeyAgeSeconds)}`,
+      forSeconds: scale(3_600),
       summary: 'A signing key has been active for more than a year.',
     },
-  ],
-};
+  ];
+}
 
 /**
  * Selects vaults whose newest mark is older than a window within which entries were sealed: no mark

@@ -5,7 +5,7 @@ import {
   taskIntervalSeconds,
 } from '../../app/telemetry/thresholds.ts';
 import type { TaskName } from '../../app/maintenance/schema.ts';
-import { duration, type AlertingRule, type RuleGroup } from './rule.ts';
+import { duration, type AlertingRule, type RuleGroup, type Scale } from './rule.ts';
 import { ruleThresholds } from './thresholds.ts';
 
 const { missedIntervals } = sharedThresholds;
@@ -13,18 +13,20 @@ const { refusedFeeds, readingAgeSeconds } = ruleThresholds;
 type Task = (typeof TaskName.options)[number];
 const intervals: Readonly<Record<Task, number>> = taskIntervalSeconds;
 
-/** The alerts about processes, maintenance tasks, the outbox and feeds. */
-export const operationRules: RuleGroup = {
-  name: 'probatio-operation',
-  recording: [],
-  alerting: [
+/** Returns the alerts about processes, maintenance tasks, the outbox and feeds. */
+export function operationRules(scale: Scale): RuleGroup {
+  return { name: 'probatio-operation', recording: [], alerting: alertsAt(scale) };
+}
+
+function alertsAt(scale: Scale): readonly AlertingRule[] {
+  return [
     {
       alert: 'TargetAbsent',
       severity: 'critical',
       expr:
         'up{job=~".*probatio.*"} == 0 or absent(probatio_build_info) or ' +
         'absent(signer_sessions_max)',
-      forSeconds: 300,
+      forSeconds: scale(300),
       summary: 'Prometheus cannot scrape the app or the signer.',
     },
     {
@@ -35,7 +37,7 @@ export const operationRules: RuleGroup = {
         'kube_pod_container_status_last_terminated_exitcode{pod=~".*probatio.*"}) ' +
         `== ${exitCodes.refused} unless on (namespace, pod, container) ` +
         'kube_pod_container_status_ready == 1',
-      forSeconds: 60,
+      forSeconds: scale(60),
       summary: 'A start was refused, and will be until somebody mends the cause.',
     },
     {
@@ -43,8 +45,8 @@ export const operationRules: RuleGroup = {
       severity: 'critical',
       expr:
         'time() - max by (namespace) (probatio_readings_timestamp_seconds) ' +
-        `> ${readingAgeSeconds}`,
-      forSeconds: 60,
+        `> ${scale(readingAgeSeconds)}`,
+      forSeconds: scale(60),
       summary: 'No app can read metrics from the database, so other alerts are blind.',
     },
     {
@@ -54,35 +56,40 @@ export const operationRules: RuleGroup = {
       forSeconds: 0,
       summary: 'Side effects failed too often, and wait for drain-outbox.',
     },
-    lateTasks('PurgeStale', true, 'A task that removes what is over has not succeeded in time.'),
-    lateTasks('MaintenanceStale', false, 'A maintenance task has not succeeded in time.'),
+    lateTasks(
+      scale,
+      'PurgeStale',
+      true,
+      'A task that removes what is over has not succeeded in time.',
+    ),
+    lateTasks(scale, 'MaintenanceStale', false, 'A maintenance task has not succeeded in time.'),
     {
       alert: 'FeedsFull',
       severity: 'warning',
       expr:
         'sum by (namespace) ' +
-        '(increase(probatio_request_errors_total{code="too_many_feeds"}[15m])) ' +
-        `> ${refusedFeeds}`,
-      forSeconds: 300,
+        '(increase(probatio_request_errors_total{code="too_many_feeds"}' +
+        `[${duration(scale(900))}])) > ${refusedFeeds}`,
+      forSeconds: scale(300),
       summary: 'Users cannot open event streams, since they have too many.',
     },
-  ],
-};
+  ];
+}
 
 /**
  * Returns the rule of a kind of tasks. A task that has never succeeded has the time 0, and is late
  * once it has had that time for as long as others may take.
  */
-function lateTasks(alert: string, isPurge: boolean, summary: string): AlertingRule {
+function lateTasks(scale: Scale, alert: string, isPurge: boolean, summary: string): AlertingRule {
   const tasks = Object.entries(intervals).filter(([task]) => purgingTasks.has(task) === isPurge);
   const byInterval = Map.groupBy(tasks, ([, seconds]) => seconds);
   const late = [...byInterval].map(([seconds, each]) => {
-    const limit = missedIntervals * seconds;
+    const limit = scale(missedIntervals * seconds);
     const names = each.map(([task]) => task).join('|');
     const series = `probatio_maintenance_last_success_timestamp_seconds{task=~"${names}"}`;
     const last = `max by (namespace, task) (${series})`;
     const before = `max by (namespace, task) (${series} offset ${duration(limit)})`;
     return `time() - (${last} > 0) > ${limit} or (${last} == 0 and ${before} == 0)`;
   });
-  return { alert, severity: 'warning', expr: late.join(' or '), forSeconds: 60, summary };
+  return { alert, severity: 'warning', expr: late.join(' or '), forSeconds: scale(60), summary };
 }

@@ -2,9 +2,15 @@ import { stringify } from 'yaml';
 import { auditRules } from './audit.ts';
 import { budgetRules } from './budget.ts';
 import { operationRules } from './operation.ts';
-import { duration, type AlertingRule, type RuleGroup } from './rule.ts';
+import { duration, type AlertingRule, type RuleGroup, type Scale } from './rule.ts';
 
-export const groups: readonly RuleGroup[] = [budgetRules, auditRules, operationRules];
+/** The rules of the chart. */
+export const groups = createGroups((seconds) => seconds);
+
+/** Returns all rules, for durations and windows of this scale. */
+export function createGroups(scale: Scale): readonly RuleGroup[] {
+  return [budgetRules(scale), auditRules(scale), operationRules(scale)];
+}
 
 /** Where an alert says its runbook is. Replace the host by that of your copy of the docs. */
 const runbooks = 'https://probatio.example/docs/runbooks';
@@ -14,7 +20,12 @@ const heading =
 
 /** Returns charts/probatio/files/rules.yaml, the rules of Prometheus. */
 export function renderRules(): string {
-  return heading + stringify({ groups: groups.map(renderGroup) }, { lineWidth: 0 });
+  return heading + renderGroups(groups);
+}
+
+/** Returns a file of rules of Prometheus. */
+export function renderGroups(rules: readonly RuleGroup[]): string {
+  return stringify({ groups: rules.map(renderGroup) }, { lineWidth: 0 });
 }
 
 function renderGroup({ name, recording, alerting }: RuleGroup) {

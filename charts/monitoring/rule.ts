@@ -31,8 +31,15 @@ const units = [
   ['m', 60],
 ] as const;
 
-/** Returns a whole number of seconds as a duration of Prometheus, such as `5m`. */
+/**
+ * Returns the seconds for which a rule waits, or over which it looks, for those of the table. The
+ * rules of the chart have those of the table; tests divide all of them by one factor.
+ */
+export type Scale = (seconds: number) => number;
+
+/** Returns a number of seconds as a duration of Prometheus, such as `5m`, to the millisecond. */
 export function duration(seconds: number): string {
+  if (!Number.isInteger(seconds)) return `${Math.round(1_000 * seconds)}ms`;
   const unit = units.find(([, size]) => seconds >= size && seconds % size === 0);
   return unit === undefined ? `${seconds}s` : `${seconds / unit[1]}${unit[0]}`;
 }

@@ -4,6 +4,7 @@ import { readBody, sendJson } from './http-json.ts';
 import type { KeyDirectory } from '../hsm/key-directory.ts';
 import { computeMac } from '../requests/mac.ts';
 import type { Metrics } from '../metrics/metrics.ts';
+import { answerScrape } from '../protocol/metrics/scrape.ts';
 import {
   AdoptionRequest,
   EncryptionKeyRequest,
@@ -107,10 +108,7 @@ export function createRoutes({
       },
     },
     '/metrics': {
-      async GET(_req, res) {
-        const text = await metrics.registry.metrics();
-        res.setHeader('content-type', metrics.registry.contentType).end(text);
-      },
+      GET: (req, res) => answerScrape(metrics.registry, req, res),
     },
   };
 }

@@ -10,6 +10,7 @@ import { benchHash } from './hash/hash.ts';
 import { benchJobs } from './jobs/jobs.ts';
 import { benchLogin } from './login/login.ts';
 import { benchMemory } from './memory/memory.ts';
+import { benchOverhead } from './overhead/overhead.ts';
 import { benchPlans } from './plans/plans.ts';
 import { benchRequests } from './requests/requests.ts';
 import { benchSeal } from './seal/seal.ts';
@@ -26,6 +27,7 @@ const benches: Record<string, Bench> = {
   jobs: benchJobs,
   login: benchLogin,
   memory: benchMemory,
+  overhead: benchOverhead,
   plans: benchPlans,
   requests: benchRequests,
   seal: benchSeal,

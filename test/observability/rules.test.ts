@@ -93,4 +93,5 @@ test('every alert of each severity has a case that fires and one that stays sile
 test('a duration is written in its greatest whole unit', (t) => {
   const seconds = [45, 60, 90, 300, 3_600, 86_400, 172_800];
   t.deepEqual(seconds.map(duration), ['45s', '1m', '90s', '5m', '1h', '1d', '2d']);
+  t.deepEqual([0.15, 2.5].map(duration), ['150ms', '2500ms']);
 });

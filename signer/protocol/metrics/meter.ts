@@ -1,5 +1,6 @@
 import { Counter, Gauge, Histogram, type Registry } from 'prom-client';
 import type { MetricDescription } from './description.ts';
+import { labelExemplar } from './exemplar.ts';
 
 /**
  * A label with all of its values. The set is closed: no input can become a value, and nobody can
@@ -133,11 +134,19 @@ function createGauge<L extends Labels>(registry: Registry, definition: Definitio
 
 function createHistogram<L extends Labels>(registry: Registry, definition: HistogramDefinition<L>) {
   const { buckets, labels } = definition;
-  const histogram = new Histogram({ ...optionsOf(registry, definition), buckets: [...buckets] });
+  const histogram = new Histogram({
+    ...optionsOf(registry, definition),
+    buckets: [...buckets],
+    enableExemplars: true,
+    // prom-client refuses exemplars in a registry that does not always write OpenMetrics.
+    registers: [],
+  });
+  registry.registerMetric(histogram);
   const close = closing(labels);
   return {
+    /** Counts a value, with the current span as its exemplar if the span is sampled. */
     observe(values: ValuesOf<L>, value: number): void {
-      histogram.observe(close(values), value);
+      histogram.observe({ labels: close(values), value, exemplarLabels: labelExemplar() });
     },
   };
 }

@@ -2,6 +2,7 @@ import { once } from 'node:events';
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import type { Registry } from 'prom-client';
+import { answerScrape } from './scrape.ts';
 
 interface MetricsListenerOptions {
   readonly host: string;
@@ -12,7 +13,7 @@ interface MetricsListenerOptions {
   readonly hasLiveness: boolean;
 }
 
-type Answer = (response: ServerResponse) => Promise<void> | void;
+type Answer = (request: IncomingMessage, response: ServerResponse) => Promise<void> | void;
 
 /**
  * Listens for scrapes of `/metrics`, apart from every other listener of the process. Rejects with
@@ -21,15 +22,9 @@ type Answer = (response: ServerResponse) => Promise<void> | void;
 export async function listenForScrapes(options: MetricsListenerOptions) {
   const { host, port, registry, hasLiveness } = options;
   const answers = new Map<string, Answer>([
-    [
-      '/metrics',
-      async (response) => {
-        const text = await registry.metrics();
-        response.setHeader('Content-Type', registry.contentType).end(text);
-      },
-    ],
+    ['/metrics', (request, response) => answerScrape(registry, request, response)],
   ]);
-  if (hasLiveness) answers.set('/live', (response) => void response.end('alive\n'));
+  if (hasLiveness) answers.set('/live', (_request, response) => void response.end('alive\n'));
 
   const server = createServer((request, response) => void respond(request, response));
   async function respond(request: IncomingMessage, response: ServerResponse): Promise<void> {
@@ -40,7 +35,7 @@ export async function listenForScrapes(options: MetricsListenerOptions) {
       return;
     }
     try {
-      await answer(response);
+      await answer(request, response);
     } catch {
       response.writeHead(500).end();
     }

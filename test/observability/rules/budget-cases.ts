@@ -11,12 +11,23 @@ function failing(failures: number): RuleCase['input'] {
 }
 
 /** Returns 10,000 requests a minute to a route, so many of which take longer than a second. */
-function slow(requestsThatAre: number, ofRoute = route): RuleCase['input'] {
+function slow(requestsThatAre: number, ofRoute = route, le = '1'): RuleCase['input'] {
   return {
-    [`${requests}_bucket{${ofRoute},le="1"}`]: `0+${10_000 - requestsThatAre}x120`,
+    [`${requests}_bucket{${ofRoute},le="${le}"}`]: `0+${10_000 - requestsThatAre}x120`,
     [`${requests}_count{${ofRoute}}`]: '0+10000x120',
   };
 }
+
+/** Prometheus 3 writes the bound of a bucket in another way. */
+export const boundCases: readonly RuleCase[] = [
+  {
+    alert: 'LatencyBudgetBurn',
+    severity: 'critical',
+    input: slow(200, route, '1.0'),
+    at: '15m',
+    fires: vault,
+  },
+];
 
 export const budgetCases: readonly RuleCase[] = (
   [

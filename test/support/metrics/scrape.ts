@@ -7,10 +7,13 @@ export interface Series {
   readonly value: number;
 }
 
-const line = /^(?<name>[a-z_0-9]+)(?:\{(?<labels>.*)\})? (?<value>\S+)$/;
+const line = /^(?<name>[a-z_0-9]+)(?:\{(?<labels>.*)\})? (?<value>\S+)(?: # \{.*)?$/;
 const label = /(?<name>[a-z_0-9]+)="(?<value>(?:[^"\\]|\\.)*)"/g;
 
-/** Parses the text format of Prometheus. Throws for a line that is neither comment nor series. */
+/**
+ * Parses the text format of Prometheus or OpenMetrics, but for exemplars. Throws for a line that is
+ * neither comment nor series.
+ */
 export function parseScrape(text: string): readonly Series[] {
   return text
     .split('\n')

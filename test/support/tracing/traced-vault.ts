@@ -13,7 +13,7 @@ export function tracedTo({ url }: Pick<Receiver, 'url'>): Record<string, string>
 }
 
 /** Traces this process to a receiver, once in its life. */
-export async function traceThisProcess(t: ExecutionContext): Promise<Receiver> {
+export async function traceThisProcess(t: Pick<ExecutionContext, 'teardown'>): Promise<Receiver> {
   const receiver = await startReceiver();
   Object.assign(process.env, tracedTo(receiver));
   recordCommands();
