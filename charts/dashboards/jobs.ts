@@ -1,5 +1,5 @@
 import type { Dashboard } from './dashboard.ts';
-import { max, since } from './query.ts';
+import { max, rate, since, sum } from './query.ts';
 
 export const jobsDashboard: Dashboard = {
   uid: 'jobs',
@@ -53,6 +53,39 @@ export const jobsDashboard: Dashboard = {
           kind: 'lines',
           unit: 's',
           queries: [since('probatio_maintenance_last_success_timestamp_seconds', { by: ['task'] })],
+        },
+      ],
+    },
+    {
+      title: 'Operator',
+      panels: [
+        {
+          title: 'Pods of the operator that lead',
+          description: 'It is 1 at all times, but for seconds when the leader changes.',
+          kind: 'lines',
+          unit: 'short',
+          queries: [sum('operator_leader', { legend: 'leaders' })],
+        },
+        {
+          title: 'Passes of the operator',
+          description: 'Passes over all SigningKeys and VaultMaintenances, by result.',
+          kind: 'lines',
+          unit: 'cps',
+          queries: [rate('operator_passes_total', { by: ['result'] })],
+        },
+        {
+          title: 'Requests of the operator to the vault',
+          description: 'Requests to the internal routes of each pod, by result.',
+          kind: 'lines',
+          unit: 'reqps',
+          queries: [rate('operator_vault_requests_total', { by: ['result'] })],
+        },
+        {
+          title: 'Broken watches of the operator',
+          description: 'Watches of Kubernetes objects that ended with an error, and begin again.',
+          kind: 'lines',
+          unit: 'cps',
+          queries: [rate('operator_watch_failures_total', { legend: 'watches' })],
         },
       ],
     },

@@ -2,6 +2,7 @@ import { stringify } from 'yaml';
 import { auditRules } from './audit.ts';
 import { budgetRules } from './budget.ts';
 import { operationRules } from './operation.ts';
+import { operatorRules } from './operator.ts';
 import { duration, type AlertingRule, type RuleGroup, type Scale } from './rule.ts';
 
 /** The rules of the chart. */
@@ -9,7 +10,7 @@ export const groups = createGroups((seconds) => seconds);
 
 /** Returns all rules, for durations and windows of this scale. */
 export function createGroups(scale: Scale): readonly RuleGroup[] {
-  return [budgetRules(scale), auditRules(scale), operationRules(scale)];
+  return [budgetRules(scale), auditRules(scale), operationRules(scale), operatorRules(scale)];
 }
 
 /** Where an alert says its runbook is. Replace the host by that of your copy of the docs. */

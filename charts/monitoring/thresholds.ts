@@ -14,6 +14,8 @@ export const ruleThresholds = {
   sessionShare: 0.9,
   /** Feeds that were refused within 15 minutes. */
   refusedFeeds: 10,
+  /** How long no pass of the operator may succeed. It makes one every 15 seconds. */
+  operatorIdleSeconds: 15 * minute,
   /** The age of what was read from the database, which is read every 15 seconds. */
   readingAgeSeconds: 2 * minute,
 } as const;

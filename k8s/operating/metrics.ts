@@ -1,4 +1,5 @@
-import type { Registry } from 'prom-client';
+import { Registry } from 'prom-client';
+import type { MetricDescription } from '../../signer/protocol/metrics/description.ts';
 import { createMeter } from '../../signer/protocol/metrics/meter.ts';
 
 export type OperatorMetrics = ReturnType<typeof createOperatorMetrics>;
@@ -28,6 +29,7 @@ export function createOperatorMetrics(registry: Registry, isLeader: () => boolea
   });
   leader.readWith(() => [[{}, isLeader() ? 1 : 0]]);
   return {
+    descriptions: meter.descriptions,
     passed: (result: 'ok' | 'failed') => passes.add({ result }),
     watchFailed: () => watches.add({}),
     /** @param code Undefined after a success. */
@@ -36,4 +38,9 @@ export function createOperatorMetrics(registry: Registry, isLeader: () => boolea
       requests.add({ result: code === undefined ? 'ok' : isOwn ? code : 'refused' });
     },
   };
+}
+
+/** Describes the metrics of the operator. */
+export function listOperatorMetrics(): readonly MetricDescription[] {
+  return createOperatorMetrics(new Registry(), () => false).descriptions;
 }

@@ -5,11 +5,12 @@ import { until } from '../../app/dev/processes/until.ts';
 import type { AuditKey } from '../../client/proofs/audit-key.ts';
 import { createNodeHash } from '../../client/node/hash.ts';
 import { createVaultClient } from '../../client/vault.ts';
+import { listOperatorMetrics } from '../../k8s/operating/metrics.ts';
 import { assertNoViolation, assertProofsVerify, untilSealed } from '../faults/audit/audit-check.ts';
 import { startLoad } from '../faults/vault/load.ts';
 import { createAccount, logIn } from '../faults/vault/user.ts';
 import { createClusterVault, type ClusterVault } from '../support/cluster/cluster-vault.ts';
-import { apply, list } from '../support/cluster/kubectl.ts';
+import { apply, list, type ClusterObject } from '../support/cluster/kubectl.ts';
 import { rounds, seed, seededRandom } from '../support/runs/rounds.ts';
 import { withoutLimits } from '../support/vault/without-limits.ts';
 
@@ -72,6 +73,26 @@ test('the status of both resources reads like a page', async (t) => {
   t.log(keys);
   for (const purpose of purposes) {
     t.regex(keys, new RegExp(`^${purpose} +${purpose} +1 +True +Idle .*[0-9a-f]{32}`, 'm'));
+  }
+});
+
+test('what is scraped of a release has the metrics of the operator, of which one pod leads', async (t) => {
+  const { kubectl } = t.context.vault;
+  const slices = await list(kubectl, 'endpointslices', 'app.kubernetes.io/component=metrics');
+  const scraped = slices.flatMap(({ ports, endpoints }) =>
+    (ports as ClusterObject[])
+      .filter(({ name }) => name === 'metrics')
+      .flatMap(({ port }) =>
+        (endpoints as ClusterObject[]).map(({ addresses }) => `http://${addresses[0]}:${port}`),
+      ),
+  );
+  const pages = await Promise.all(
+    scraped.map(async (url) => (await fetch(`${url}/metrics`)).text()),
+  );
+  const leads = pages.flatMap((page) => /^operator_leader (\d)$/m.exec(page)?.[1] ?? []);
+  t.deepEqual(leads.toSorted(), ['0', '1']);
+  for (const { name } of listOperatorMetrics()) {
+    t.is(pages.filter((page) => page.includes(`# TYPE ${name} `)).length, 2, name);
   }
 });
 

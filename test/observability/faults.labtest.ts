@@ -123,7 +123,10 @@ test.serial('every query of a dashboard has data', async (t) => {
   const queries = dashboards.flatMap(({ title, rows }) =>
     rows.flatMap(({ panels }) =>
       panels.flatMap((panel) =>
-        panel.queries.map(({ expr }) => ({ expr, name: `${title}: ${panel.title}` })),
+        panel.queries
+          // No operator runs here: test/cluster/operator.labtest.ts has one.
+          .filter(({ expr }) => !expr.includes('operator_'))
+          .map(({ expr }) => ({ expr, name: `${title}: ${panel.title}` })),
       ),
     ),
   );
