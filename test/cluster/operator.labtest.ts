@@ -76,7 +76,7 @@ test('the status of both resources reads like a page', async (t) => {
   }
 });
 
-test('what is scraped of a release has the metrics of the operator, of which one pod leads', async (t) => {
+test('a scrape of the release has the operator, of which one pod leads', async (t) => {
   const { kubectl } = t.context.vault;
   const slices = await list(kubectl, 'endpointslices', 'app.kubernetes.io/component=metrics');
   const scraped = slices.flatMap(({ ports, endpoints }) =>

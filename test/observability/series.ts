@@ -20,7 +20,9 @@ export const seriesOfCode: ReadonlyMap<string, MetricDescription> = new Map(
 
 /** Returns the names of series in a query that can only be the vault's. */
 export function namesIn(expr: string): readonly string[] {
-  return expr.match(/[a-z0-9_:]*\b(?:http_server|db_client|operator|probatio|signer)_[a-z0-9_:]+/g) ?? [];
+  return (
+    expr.match(/[a-z0-9_:]*\b(?:http_server|db_client|operator|probatio|signer)_[a-z0-9_:]+/g) ?? []
+  );
 }
 
 function namesOf({ name, type }: MetricDescription): readonly string[] {
