@@ -38,7 +38,7 @@ export function createDocumentProofs({ db, proofs, proofReads }: DocumentProofsO
       away: await readMonthsAway(tx),
     }));
     const { onlyVersion, createdAt, ...owner } = document;
-    const archived = away.filter((month) => month >= createdAt.toISOString().slice(0, 7));
+    const archivedMonths = away.filter((month) => month >= createdAt.toISOString().slice(0, 7));
     // The audit entries belong to the document's owner. A recipient may read the proofs of the
     // seals of shared versions, but not those that tell with whom else the document is shared.
     const reader = { ...caller, ...owner };
@@ -59,12 +59,12 @@ export function createDocumentProofs({ db, proofs, proofReads }: DocumentProofsO
     if (found.length === 0 && isWhole) {
       // Nothing of the document is signed yet: say so, and when to ask again.
       if (newestId !== undefined) await proofs.get(reader, newestId);
-      if (archived.length > 0) throw new AppError('entry_archived');
+      if (archivedMonths.length > 0) throw new AppError('entry_archived');
     }
     const signed = new Set(found.map((proof) => proof.id));
     const actions = rows.filter((row) => signed.has(row.id)).map((row) => [row.id, row.action]);
     const page = { proofs: found, actions: Object.fromEntries(actions), cursor };
-    return archived.length === 0 ? page : { ...page, archived };
+    return archivedMonths.length === 0 ? page : { ...page, archivedMonths };
   }
 
   return {

@@ -16,7 +16,7 @@ export const DocumentProofList = z
     actions: z
       .record(z.string(), z.string())
       .describe('The action of each proof by its id, such as `document.sealed`.'),
-    archived: z
+    archivedMonths: z
       .array(MonthText)
       .optional()
       .describe(

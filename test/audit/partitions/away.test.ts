@@ -107,7 +107,7 @@ test.serial(
     t.like(entries, { status: 410, body: { code: 'entry_archived' } });
     await assertMonthsNamed(t, [api, auditor], [month]);
     const list = await api.send('GET', `/v1/documents/${documentId}/proof`);
-    t.like(list, { status: 200, body: { archived: [month] } });
+    t.like(list, { status: 200, body: { archivedMonths: [month] } });
     const status = await api.send('GET', '/v1/audit/proof/status');
     t.regex(String(status.body['message']), new RegExp(`Archived, and left out: ${month}\\.`));
     const job = await untilOver(api, await submitExport(api, { documentId }));
@@ -144,7 +144,10 @@ test.serial(
       archivedMonths: [],
     });
     await assertMonthsNamed(t, [api, auditor], []);
-    t.is((await api.send('GET', `/v1/documents/${documentId}/proof`)).body['archived'], undefined);
+    t.is(
+      (await api.send('GET', `/v1/documents/${documentId}/proof`)).body['archivedMonths'],
+      undefined,
+    );
     const exported = await untilOver(api, await submitExport(api, { documentId }));
     t.like(exported, { status: 'COMPLETED' });
     const [forced] = await sql(
