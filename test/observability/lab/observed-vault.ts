@@ -6,6 +6,7 @@ import type { Config } from '../../../app/config/config.ts';
 import { repeat } from '../../../app/async/repeat.ts';
 import { freePort } from '../../../app/dev/processes/free-port.ts';
 import { openDatabase } from '../../../app/db/database.ts';
+import { TaskName } from '../../../app/maintenance/schema.ts';
 import { createLog } from '../../../app/telemetry/log.ts';
 import { createReading } from '../../../app/telemetry/metrics/readings.ts';
 import { listenForScrapes } from '../../../signer/protocol/metrics/metrics-listener.ts';
@@ -24,21 +25,10 @@ export const namespace = 'vault';
 const readEveryMs = 500;
 const host = '127.0.0.1';
 
-/** The maintenance tasks by the paths that run them. */
-const tasks: readonly string[] = [
-  ...[
-    'expire-uploads',
-    'verify-files',
-    'drain-outbox',
-    'retry-dlq',
-    'verify-log',
-    'reencrypt',
-    'purge-jobs',
-    'expire-documents',
-    'collect-garbage',
-  ].map((task) => `/v1/internal/maintenance/${task}`),
-  '/v1/auth/purge/expired',
-];
+/** The paths that run the maintenance tasks. */
+const tasks = TaskName.options.map((task) =>
+  task === 'purge-accounts' ? '/v1/auth/purge/expired' : `/v1/internal/maintenance/${task}`,
+);
 const pauseMs = 100;
 
 interface Scheduler {
