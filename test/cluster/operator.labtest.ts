@@ -107,6 +107,7 @@ test('both keys are rotated under load, and no request fails', async (t) => {
     const asked = randomUUID();
     for (const purpose of purposes) await ask(vault, purpose, asked);
     for (const purpose of purposes) await untilAnswered(vault, purpose, asked);
+    for (const purpose of purposes) await untilIdle(vault, purpose);
     const { certify } = load.report.succeeded;
     await until(() => load.report.succeeded.certify > certify + 2, {
       what: 'a load to go on',
