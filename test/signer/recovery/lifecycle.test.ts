@@ -139,7 +139,7 @@ test.serial('after SIGTERM a signer finishes a batch in flight and exits by itse
 test.serial('after SIGTERM a signer does not wait for incomplete requests', (t) =>
   withFixture(async (fixture) => {
     await fixture.tool('init');
-    const timeout = { SIGNER_OPERATION_TIMEOUT_MS: '1000' };
+    const timeout = { SIGNER_OPERATION_TIMEOUT_MS: '5000' };
     for (const sent of ['', 'POST /v1/seal HTTP/1.1\r\nhost: x\r\ncontent-length: 1000\r\n\r\n{']) {
       const signer = await startSigner(fixture, timeout);
       const connection = connect(fixture.environment.SIGNER_SOCKET_PATH);
