@@ -1,9 +1,10 @@
-# Builds the images of the app, the signer and the operator, which run as they are with --read-only
-# --cap-drop ALL:
+# Builds the images of the app, the signer, the operator and the provisioner, which run as they are with
+# --read-only --cap-drop ALL:
 #
 #   docker build --target app --build-arg BASE=debian:bookworm-slim@sha256:… .
 #   docker build --target signer --build-arg BASE=debian:bookworm-slim@sha256:… .
 #   docker build --target operator --build-arg BASE=debian:bookworm-slim@sha256:… .
+#   docker build --target provisioner --build-arg BASE=debian:bookworm-slim@sha256:… .
 #
 # BASE is a Debian 12 by digest. BuildKit must do it (DOCKER_BUILDKIT=1 before Docker 23). Behind a
 # registry or a proxy of your own, give npm its settings with --secret id=npmrc,src=FILE, and the
@@ -74,6 +75,11 @@ ENTRYPOINT ["/usr/bin/tini", "--"]
 ENV NODE_ENV=production SIGNER_SOCKET_PATH=/run/probatio/signer.sock
 LABEL org.opencontainers.image.licenses=Apache-2.0 org.opencontainers.image.vendor=Probatio
 
+# The files of the signer, without those that only the provisioner has.
+FROM ${BASE} AS signer-files
+COPY --chown=0:0 signer /signer
+RUN mv /signer/provisioner /provisioner
+
 # The library of SoftHSM; the token is in a volume, and SIGNER_LIBRARY may name another library.
 FROM runtime AS signer
 RUN apt-get update \
@@ -82,7 +88,7 @@ RUN apt-get update \
   && install -d -m 700 -o 10002 -g 10000 /var/lib/probatio /var/lib/probatio/tokens \
   && echo 'directories.tokendir = /var/lib/probatio/tokens' >/etc/probatio-softhsm2.conf
 COPY --from=signer-packages --chown=0:0 /opt/probatio/node_modules node_modules
-COPY --chown=0:0 signer signer
+COPY --from=signer-files --chown=0:0 /signer signer
 ENV SIGNER_LIBRARY=/usr/lib/softhsm/libsofthsm2.so SOFTHSM2_CONF=/etc/probatio-softhsm2.conf
 ARG VERSION
 ARG REVISION
@@ -91,6 +97,16 @@ LABEL org.opencontainers.image.title="Probatio signer" \
   org.opencontainers.image.version=${VERSION} org.opencontainers.image.revision=${REVISION}
 USER 10002:10000
 CMD ["node", "signer/main.ts"]
+
+# The signer's, and a program that speaks to the API server of Kubernetes.
+FROM signer AS provisioner
+COPY --from=signer-files --chown=0:0 /provisioner signer/provisioner
+ARG VERSION
+ARG REVISION
+LABEL org.opencontainers.image.title="Probatio provisioner" \
+  org.opencontainers.image.description="Makes a token of SoftHSM and its keys in a Secret of Kubernetes" \
+  org.opencontainers.image.version=${VERSION} org.opencontainers.image.revision=${REVISION}
+CMD ["node", "signer/provisioner/main.ts", "--help"]
 
 # Of the signer it holds only what the operator imports.
 FROM runtime AS operator

@@ -13,6 +13,7 @@ import { createMaintenancePass } from './maintenance/pass.ts';
 import { createLoop } from './operating/loop.ts';
 import { createOperatorMetrics } from './operating/metrics.ts';
 import { serveProbes } from './operating/probes.ts';
+import { createKeygenRunner } from './signing-key/keygen-job.ts';
 import { createSigningKeyPass } from './signing-key/pass.ts';
 import { createVaultClient } from './vault/client.ts';
 
@@ -51,15 +52,17 @@ export async function operate({ settings, kubeConfig, log, stop }: OperateOption
     readKey: () => readKey(settings.keyFile),
     onAnswered: (failure) => metrics.asked(failure?.code),
   });
+  const workloads = createWorkloads({ kubeConfig, namespace, selector });
   const options = {
     resources: createResources({
       kubeConfig,
       namespace,
       onInvalid: (kind, error) => log.error({ kind, err: error }, 'a resource is not valid'),
     }),
-    workloads: createWorkloads({ kubeConfig, namespace, selector }),
+    workloads,
     recordEvent: createEventRecorder({ kubeConfig, namespace, identity, clock }),
     vault,
+    runKeygen: settings.keyCreation === 'job' ? createKeygenRunner({ workloads }) : undefined,
     internalPort,
     isLeader: election.isLeader,
     clock,

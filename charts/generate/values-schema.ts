@@ -30,7 +30,12 @@ const Signer = z
     image: Image,
     formerUrls: z.array(z.string().regex(/^https:\/\//)),
     pin: z.strictObject({ existingSecret: ObjectName, key: Text }).partial(),
-    token: z.strictObject({ label: z.string().max(32) }).partial(),
+    token: z
+      .strictObject({ mode: z.enum(['external', 'softhsm']), label: z.string().max(32) })
+      .partial(),
+    provisioner: z
+      .strictObject({ image: Image, activeDeadlineSeconds: Positive, resources: Resources })
+      .partial(),
     library: z
       .strictObject({
         path: z.string().regex(/^$|^\//),

@@ -3,6 +3,8 @@ import { connect, isRefusal } from './connection.ts';
 
 /** The label with which the chart names the maintenance task of a CronJob. */
 const taskLabel = 'probatio.dev/task';
+/** The label with which the chart names the purpose of a CronJob that makes keys. */
+const keygenLabel = 'probatio.dev/keygen';
 
 /** A pod of the vault that may hold a token: one with an address that has not ended. */
 export interface VaultPod {
@@ -10,6 +12,8 @@ export interface VaultPod {
   readonly address: string;
   readonly isReady: boolean;
 }
+
+export type JobState = 'running' | 'complete' | 'failed';
 
 export type Workloads = ReturnType<typeof createWorkloads>;
 
@@ -52,14 +56,40 @@ export function createWorkloads({ kubeConfig, namespace, selector }: WorkloadsOp
       });
     },
 
+    /** Finds the name of the CronJob that makes the keys of a purpose. */
+    async findKeygen(purpose: string): Promise<string | undefined> {
+      const labelSelector = `${selector},${keygenLabel}=${purpose}`;
+      const { items } = await batch.listNamespacedCronJob({ namespace, labelSelector });
+      return items[0]?.metadata?.name;
+    },
+
+    /** Finds out how far a Job is that makes a key; undefined if there is none of this name. */
+    async findKeygenJob(name: string): Promise<JobState | undefined> {
+      const labelSelector = `${selector},${keygenLabel}`;
+      const { items } = await batch.listNamespacedJob({ namespace, labelSelector });
+      const job = items.find(({ metadata }) => metadata?.name === name);
+      if (job === undefined) return undefined;
+      const isTrue = (wanted: string) =>
+        job.status?.conditions?.some(({ type, status }) => type === wanted && status === 'True');
+      if (isTrue('Complete') === true) return 'complete';
+      return isTrue('Failed') === true ? 'failed' : 'running';
+    },
+
     async listJobNames(): Promise<ReadonlySet<string>> {
       const labelSelector = `${selector},${taskLabel}`;
       const { items } = await batch.listNamespacedJob({ namespace, labelSelector });
       return new Set(items.map(({ metadata }) => metadata?.name ?? ''));
     },
 
-    /** Makes a Job as a CronJob would. Does nothing if there is a Job of this name. */
-    async runCronJob(cronJobName: string, jobName: string): Promise<void> {
+    /**
+     * Makes a Job as a CronJob would, with further annotations of its pods. Does nothing if there
+     * is a Job of this name.
+     */
+    async runCronJob(
+      cronJobName: string,
+      jobName: string,
+      podAnnotations: Readonly<Record<string, string>> = {},
+    ): Promise<void> {
       const cronJob = await batch.readNamespacedCronJob({ namespace, name: cronJobName });
       const { metadata, spec } = cronJob.spec?.jobTemplate ?? {};
       if (spec === undefined) throw new Error(`the CronJob ${cronJobName} has no template`);
@@ -68,6 +98,8 @@ export function createWorkloads({ kubeConfig, namespace, selector }: WorkloadsOp
         'cronjob.kubernetes.io/instantiate': 'manual',
       };
       const labels = { ...metadata?.labels };
+      const pod = (spec.template.metadata ??= {});
+      pod.annotations = { ...pod.annotations, ...podAnnotations };
       const body = { metadata: { name: jobName, annotations, labels }, spec };
       try {
         await batch.createNamespacedJob({ namespace, body });

@@ -13,6 +13,7 @@ const variables = {
   OPERATOR_LEASE: Name.default('probatio-operator').meta({ form: 'name of a Lease' }),
   OPERATOR_SELECTOR: z.string().min(3).meta({ form: 'labels of the release, as key=value,…' }),
   OPERATOR_INTERNAL_PORT: Port.default(8081),
+  OPERATOR_KEY_CREATION: z.enum(['app', 'job']).default('app'),
   OPERATOR_PROBES_HOST: z.string().min(1).default('0.0.0.0'),
   OPERATOR_PROBES_PORT: Port.default(8082),
   INTERNAL_API_KEY_FILE: z.string().min(1).meta({ form: 'path of the file of the key' }),
@@ -38,6 +39,8 @@ export function loadSettings(env: NodeJS.ProcessEnv) {
     leaseName: values.OPERATOR_LEASE,
     selector: values.OPERATOR_SELECTOR,
     internalPort: values.OPERATOR_INTERNAL_PORT,
+    /** Whether the app makes keys in its HSM, or a Job does in a Secret. */
+    keyCreation: values.OPERATOR_KEY_CREATION,
     probes: { host: values.OPERATOR_PROBES_HOST, port: values.OPERATOR_PROBES_PORT },
     keyFile: values.INTERNAL_API_KEY_FILE,
     logLevel: values.LOG_LEVEL,

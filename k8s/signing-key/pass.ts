@@ -3,15 +3,18 @@ import type { Resources } from '../cluster/resources.ts';
 import { follow, type Again, type PassOptions } from '../operating/follow.ts';
 import type { SigningKey } from '../resources/signing-key.ts';
 import type { VaultClient } from '../vault/client.ts';
-import { isOk } from '../vault/failure.ts';
+import { isOk, type Failure } from '../vault/failure.ts';
 import { askAny, originOf } from '../vault/pods.ts';
 import { decide } from './decide.ts';
+import type { RunKeygen } from './keygen-job.ts';
 import type { FailedAction, ObservedSigningKey, SigningKeyAction } from './observed.ts';
 
 interface SigningKeyPassOptions extends PassOptions {
   readonly resources: Pick<Resources, 'applyStatus' | 'listSigningKeys'>;
   readonly workloads: Pick<Workloads, 'listPods'>;
   readonly vault: VaultClient;
+  /** Makes keys by Jobs; undefined if the app makes them. */
+  readonly runKeygen?: RunKeygen | undefined;
   /** The port of the internal listener of each pod. */
   readonly internalPort: number;
   readonly clock: () => Date;
@@ -22,21 +25,33 @@ interface SigningKeyPassOptions extends PassOptions {
  * follows. Resolves with when to call it again.
  */
 export function createSigningKeyPass(options: SigningKeyPassOptions) {
-  const { resources, workloads, vault, internalPort: port, clock } = options;
+  const { resources, workloads, vault, runKeygen, internalPort: port, clock } = options;
   /** The actions that failed in the last pass, by the uid of their resource. */
   const failures = new Map<string, FailedAction>();
 
   async function carryOut(
-    { metadata: { uid } }: SigningKey,
+    resource: SigningKey,
     pods: readonly VaultPod[],
     action: SigningKeyAction,
   ): Promise<void> {
+    const failure = await findFailure(resource, pods, action);
+    if (failure !== undefined) failures.set(resource.metadata.uid, { action, failure });
+  }
+
+  /** Carries out an action; resolves with why it is not done yet, or cannot be. */
+  async function findFailure(
+    { status }: SigningKey,
+    pods: readonly VaultPod[],
+    action: SigningKeyAction,
+  ): Promise<Failure | undefined> {
+    if (action.kind === 'create' && runKeygen !== undefined)
+      return runKeygen(action, status?.failedAttempts ?? 0);
     const outcome = await askAny(pods, port, (origin) =>
       action.kind === 'create'
         ? vault.createKey(origin, action.purpose, action.generation)
         : vault.activateKey(origin, action.keyId),
     );
-    if (!isOk(outcome)) failures.set(uid, { action, failure: outcome.failure });
+    return isOk(outcome) ? undefined : outcome.failure;
   }
 
   return async (): Promise<readonly Again[]> => {

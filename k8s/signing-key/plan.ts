@@ -105,8 +105,12 @@ export function noteFailure(
   }
   // A key that is not published for long enough yet is no failure.
   const isEarly = code === 'key_not_published';
-  const failedAttempts = isEarly ? 0 : progress.failedAttempts + 1;
-  const lastFailure = isEarly ? undefined : code;
+  // Nor is a Job that still runs; the attempts before it count.
+  const isRunning = code === 'keygen_running';
+  const failures = isRunning ? progress.failedAttempts : progress.failedAttempts + 1;
+  const failedAttempts = isEarly ? 0 : failures;
+  const last = isRunning ? progress.lastFailure : code;
+  const lastFailure = isEarly ? undefined : last;
   const backOffMs = Math.min(minBackOffMs * 2 ** Math.min(failedAttempts, 10), maxBackOffMs);
   const waitMs = retryAfterSeconds === undefined ? backOffMs : 1_000 * retryAfterSeconds;
   const notBefore = new Date(now.getTime() + waitMs).toISOString();

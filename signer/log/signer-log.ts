@@ -2,8 +2,11 @@ import { readFileSync } from 'node:fs';
 import { findPackageJSON } from 'node:module';
 import { createServiceLog, type Log } from './log.ts';
 
-/** Creates the log of one of the two processes of the signer. */
-export function createSignerLog(service: 'signer' | 'signer-hsm', level: string): Log {
+/** Creates the log of a process of the signer. */
+export function createSignerLog(
+  service: 'signer' | 'signer-hsm' | 'provisioner',
+  level: string,
+): Log {
   return createServiceLog({ service, version: findVersion(), level });
 }
 

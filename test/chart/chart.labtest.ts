@@ -6,7 +6,15 @@ import { promisify } from 'node:util';
 import test from 'ava';
 import { parse } from 'yaml';
 import { projectFile } from '../../app/dev/files/project.ts';
-import { containersOf, helms, lint, podsOf, render, template } from './helm.ts';
+import {
+  containersOf,
+  helms,
+  lint,
+  podsOf,
+  render,
+  template,
+  type KubernetesObject,
+} from './helm.ts';
 
 const run = promisify(execFile);
 const schemas = String(process.env['CHART_SCHEMAS']);
@@ -107,8 +115,10 @@ test('app and signer are different users, who share the socket by their group', 
 });
 
 test('names have at most 52 characters, whatever that of the release is', async (t) => {
-  const objects = await render({ release: 'a'.repeat(53) });
-  for (const { kind, metadata } of objects) {
+  const release = 'a'.repeat(53);
+  const objects = await render({ release });
+  const more = await render({ release, values: 'softhsm-values.yaml' });
+  for (const { kind, metadata } of [...objects, ...more]) {
     t.true(metadata.name.length <= (kind === 'CronJob' ? 52 : 63), metadata.name);
   }
   const names = objects.map(({ kind, metadata }) => `${kind}/${metadata.name}`);
@@ -180,4 +190,46 @@ test('a deployment that is scaled by load states no number of replicas', async (
     (await render({ set })).find(({ kind }) => kind === 'Deployment')?.['spec'] as object;
   t.like(await specOf([]), { replicas: 1 });
   t.false('replicas' in (await specOf(['autoscaling.enabled=true'])));
+});
+
+test('a token of the chart is read-only, and only its Jobs reach the API server', async (t) => {
+  const objects = await render({ values: 'softhsm-values.yaml' });
+  for (const object of objects) {
+    for (const pod of podsOf(object)) {
+      const component = String(pod['metadata'].labels['app.kubernetes.io/component']);
+      const hasAccount = JSON.stringify(pod['spec'].volumes).includes('serviceAccountToken');
+      t.is(hasAccount, ['bootstrap', 'keygen', 'operator'].includes(component), component);
+      for (const { name, volumeMounts } of containersOf(pod)) {
+        const tokens = (volumeMounts as KubernetesObject[]).find(
+          (mount) => mount['name'] === 'tokens',
+        );
+        const isWriter = name === 'token' || name === 'provisioner';
+        if (name === 'signer') t.true(tokens?.['readOnly']);
+        else t.is(tokens !== undefined, isWriter, name);
+      }
+    }
+  }
+  const keygens = objects.filter(
+    ({ metadata }) => metadata.labels?.['probatio.dev/keygen'] !== undefined,
+  );
+  t.deepEqual(
+    keygens.map(({ spec }) => spec.suspend),
+    [true, true],
+  );
+  t.false((await render()).some(({ metadata }) => /-(?:bootstrap|keygen)/.test(metadata.name)));
+});
+
+test('the Secrets of a token that the chart makes are made before the migration', async (t) => {
+  const hooks = (await render({ values: 'softhsm-values.yaml' })).filter(
+    ({ metadata }) => metadata.annotations?.['helm.sh/hook'] === 'pre-install,pre-upgrade',
+  );
+  const weightOf = (kind: string, end: string) => {
+    const hook = hooks.find(
+      (one) => one['kind'] === kind && String(one['metadata'].name).endsWith(end),
+    );
+    return Number(hook?.['metadata'].annotations['helm.sh/hook-weight']);
+  };
+  for (const kind of ['ServiceAccount', 'Role', 'RoleBinding'])
+    t.true(weightOf(kind, '-bootstrap') < weightOf('Job', '-bootstrap'), kind);
+  t.true(weightOf('Job', '-bootstrap') < weightOf('Job', '-migrate'));
 });

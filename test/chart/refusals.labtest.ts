@@ -1,10 +1,15 @@
 import test, { type ExecutionContext } from 'ava';
 import { helms, template } from './helm.ts';
 
-async function assertRefused(t: ExecutionContext, set: string | readonly string[], reason: RegExp) {
+async function assertRefused(
+  t: ExecutionContext,
+  set: string | readonly string[],
+  reason: RegExp,
+  values = 'smallest-values.yaml',
+) {
   for (const helm of Object.values(helms)) {
     const error = await t.throwsAsync(
-      template({ helm, set: [set].flat() }),
+      template({ helm, values, set: [set].flat() }),
       undefined,
       String(set),
     );
@@ -26,6 +31,7 @@ test('a value that is not known, or of another type, is refused by its name', as
     ['image.digest="latest"', /digest/],
     ['redis.existingSecret="Not A Name"', /existingSecret/],
     ['migrate.mode="always"', /mode/],
+    ['signer.token.mode="file"', /mode/],
   ] as const) {
     await assertRefused(t, set, reason);
   }
@@ -72,6 +78,23 @@ test('values that cannot work together are refused with the reason', async (t) =
     /http\.trustedProxies is required/,
   );
   await assertRefused(t, 'podDisruptionBudget.maxUnavailable=0', /no node could be drained/);
+});
+
+test('a token that the chart makes takes no settings of one that exists', async (t) => {
+  const values = 'softhsm-values.yaml';
+  for (const set of [
+    'signer.pin.existingSecret="pin"',
+    'signer.library.path="/opt/library.so"',
+    'signer.library.image="vendor:1"',
+    'signer.library.configExistingSecret="hsm"',
+  ])
+    await assertRefused(t, set, /set neither signer\.pin\.existingSecret/, values);
+  for (const name of ['maintenance', 'operator'])
+    await assertRefused(t, `${name}.existingSecret="key"`, /makes all internal API keys/, values);
+  const given = 'internalApi.existingSecret="keys"';
+  await assertRefused(t, given, /are required: maintenance\.existingSecret/, values);
+  const all = [given, 'maintenance.existingSecret="one"', 'operator.existingSecret="other"'];
+  await t.notThrowsAsync(template({ values, set: all }));
 });
 
 test('Kubernetes before 1.30 is refused', async (t) => {

@@ -13,13 +13,14 @@ import { docker, imageOf, type Target } from '../support/images/docker.ts';
 import { walkImports } from '../support/images/imported-packages.ts';
 import { temporaryDirectory } from '../support/processes/processes.ts';
 
-const targets = ['app', 'signer', 'operator'] as const;
+const targets = ['app', 'signer', 'operator', 'provisioner'] as const;
 const project = 'opt/probatio';
 /** The programs of the images. */
 const entries = {
   app: ['app/main.ts', 'app/cli.ts'],
   signer: ['signer/main.ts', 'signer/cli.ts'],
   operator: ['k8s/main.ts'],
+  provisioner: ['signer/main.ts', 'signer/cli.ts', 'signer/provisioner/main.ts'],
 } as const;
 /** Matches npm, compilers and what they run. */
 const tools = new RegExp(
@@ -81,7 +82,8 @@ for (const target of targets) {
       readonly User: string;
       readonly Labels: Readonly<Record<string, string>>;
     };
-    t.is(User, { app: '10001:10000', signer: '10002:10000', operator: '10001:10000' }[target]);
+    const isSigner = target === 'signer' || target === 'provisioner';
+    t.is(User, isSigner ? '10002:10000' : '10001:10000');
     t.is(Labels['org.opencontainers.image.version'], app.version);
     t.is(Labels['org.opencontainers.image.licenses'], app.license);
     t.regex(Labels['org.opencontainers.image.revision'] ?? '', /^[0-9a-f]{40}$/);
@@ -100,7 +102,16 @@ test('the image of the app has no PKCS#11 library, and nothing that would load o
 test('the image of the signer has SoftHSM, and nothing of the app', async (t) => {
   const library = '/usr/lib/softhsm/libsofthsm2.so';
   t.deepEqual(await find('signer', library), [library]);
-  t.deepEqual(await find('signer', '/opt/probatio/{app,client}'), []);
+  t.deepEqual(await find('signer', '/opt/probatio/{app,client,signer/provisioner}'), []);
+});
+
+test('no image has a client of Kubernetes but that of the operator', async (t) => {
+  const clients = '/opt/probatio/{node_modules/@kubernetes/*,signer/provisioner}';
+  for (const target of ['app', 'signer'] as const) t.deepEqual(await find(target, clients), []);
+  const provisioner = await find('provisioner', clients);
+  t.deepEqual(provisioner, ['/opt/probatio/signer/provisioner']);
+  const files = await find('provisioner', '/opt/probatio/{app,client,k8s}');
+  t.deepEqual(files, []);
 });
 
 test('the image of the operator has nothing of the app, and no PKCS#11', async (t) => {

@@ -124,3 +124,9 @@ for (const target of ['app', 'signer'] as const) {
     t.is(await container.stop(graceSeconds), 128 + constants.signals.SIGTERM);
   });
 }
+
+test.serial('the image of the provisioner says which commands it has', async (t) => {
+  const container = await startContainer(t, 'provisioner', { settings: {} });
+  t.is(await container.wait(), 0);
+  t.regex(await container.log(), /^usage: node signer\/provisioner\/main\.ts/m);
+});

@@ -89,3 +89,14 @@ strategy:
   rollingUpdate: { maxUnavailable: 0, maxSurge: 1 }
   {{- end }}
 {{- end -}}
+
+{{/* The account of a pod, as Kubernetes itself would mount it. */}}
+{{- define "probatio.accountVolume" -}}
+- name: kubernetes
+  projected:
+    defaultMode: 0440
+    sources:
+      - serviceAccountToken: { path: token, expirationSeconds: 3607 }
+      - configMap: { name: kube-root-ca.crt, items: [{ key: ca.crt, path: ca.crt }] }
+      - downwardAPI: { items: [{ path: namespace, fieldRef: { fieldPath: metadata.namespace } }] }
+{{- end -}}

@@ -30,6 +30,8 @@ export interface ApiServer {
   readonly admin: KubeConfig;
   /** The configuration of the operator's account. */
   readonly operator: KubeConfig;
+  /** Where pods would find it. */
+  readonly address: { readonly port: number; readonly caFile: string };
   /** Kills the API server, and starts it again. */
   restart(): Promise<void>;
   stop(): Promise<void>;
@@ -85,6 +87,7 @@ export async function startApiServer(): Promise<ApiServer> {
   return {
     admin,
     operator: configOf(secure, 'operator-token'),
+    address: { port: secure, caFile: join(directory, 'certificates', 'apiserver.crt') },
     async restart() {
       await kill(server);
       server = startServer();

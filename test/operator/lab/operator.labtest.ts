@@ -42,6 +42,7 @@ function startOperator(identity: string) {
       leaseName: 'vault-operator',
       selector: 'app.kubernetes.io/instance=vault',
       internalPort: served.port,
+      keyCreation: 'app',
       probes: { host: '127.0.0.1', port: 0 },
       keyFile: join(directory, 'key'),
       logLevel: 'info',

@@ -1,6 +1,7 @@
 import { pino } from 'pino';
 import type { EventNote } from '../../../k8s/conditions/set-conditions.ts';
 import { SigningKey } from '../../../k8s/resources/signing-key.ts';
+import type { RunKeygen } from '../../../k8s/signing-key/keygen-job.ts';
 import { createSigningKeyPass } from '../../../k8s/signing-key/pass.ts';
 import { signingKey, start } from './keys.ts';
 import { createSimulatedVault } from './simulated-vault.ts';
@@ -10,8 +11,11 @@ export class Killed extends Error {}
 
 type Seam = 'status' | 'create' | 'activate';
 
-/** Creates an API server with one SigningKey, a vault, and the passes of an operator over them. */
-export function createSimulation(spec: Partial<SigningKey['spec']> = {}) {
+/**
+ * Creates an API server with one SigningKey, a vault, and the passes of an operator over them.
+ * With `runKeygen`, Jobs make the keys.
+ */
+export function createSimulation(spec: Partial<SigningKey['spec']> = {}, runKeygen?: RunKeygen) {
   let now = start;
   let version = 1;
   let resource = signingKey({ spec });
@@ -88,6 +92,7 @@ export function createSimulation(spec: Partial<SigningKey['spec']> = {}) {
         resources,
         workloads: { listPods: async () => simulated.pods },
         vault: killing,
+        runKeygen,
         recordEvent: async (_resource, note) => void events.push(note),
         isLeader: () => leads,
         internalPort: 8081,

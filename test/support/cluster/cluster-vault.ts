@@ -36,8 +36,15 @@ export interface ClusterVault extends AsyncDisposable {
   helm(...args: readonly string[]): Promise<string>;
 }
 
-/** Makes a namespace with its backends, its Secrets and a token. */
-export async function createClusterVault(): Promise<ClusterVault> {
+interface ClusterVaultOptions {
+  /** Where the token is: in a claim that stands for an HSM, or in a Secret that the chart makes. */
+  readonly tokenMode?: 'external' | 'softhsm';
+}
+
+/** Makes a namespace with its backends, its Secrets and, if the chart makes none, a token. */
+export async function createClusterVault({
+  tokenMode = 'external',
+}: ClusterVaultOptions = {}): Promise<ClusterVault> {
   await using resources = new AsyncDisposableStack();
   const namespace = `vault-${randomBytes(4).toString('hex')}`;
   const kubectl = kubectlOf(namespace);
@@ -49,17 +56,18 @@ export async function createClusterVault(): Promise<ClusterVault> {
     async () =>
       void (await kubectl('delete', 'namespace', namespace, '--ignore-not-found', '--wait=false')),
   );
+  const isExternal = tokenMode === 'external';
   const [backends] = await Promise.all([
     startBackends(namespace, kubectl),
-    createToken(namespace, kubectl),
+    ...(isExternal ? [createToken(namespace, kubectl)] : []),
   ]);
   const databases = databaseUrls(backends.database, databaseName);
-  await apply(namespace, secretsOf(backends));
+  await apply(namespace, [...secretsOf(backends), ...(isExternal ? createApiKeys() : [])]);
 
   const directory = await mkdtemp(join(tmpdir(), 'probatio-cluster-'));
   resources.defer(() => rm(directory, { recursive: true }));
   const file = join(directory, 'values.json');
-  await writeFile(file, JSON.stringify(values));
+  await writeFile(file, JSON.stringify(isExternal ? { ...values, ...externalValues } : values));
   const proxy = await startProxy();
   resources.defer(() => proxy.close());
 
@@ -112,10 +120,21 @@ const values = {
     s3: { endpoint: 'http://s3:7070', bucket, forcePathStyle: true, existingSecret: 's3' },
   },
   smtp: { existingSecret: 'smtp', from: 'The Vault <no-reply@vault.test>' },
+  operator: { image: image('operator') },
+  tests: { publicUrl: `http://${fullname}` },
+  signer: {
+    image: image('signer'),
+    token: { mode: 'softhsm' },
+    provisioner: { image: image('provisioner') },
+  },
+  extraEnv: Object.entries(withoutLimits).map(([name, value]) => ({ name, value })),
+};
+
+/** The values of a release whose token, and whose internal API keys, are there before it. */
+const externalValues = {
   internalApi: { existingSecret: 'internal-api-keys' },
   maintenance: { existingSecret: 'maintenance-api-key' },
-  operator: { image: image('operator'), existingSecret: 'operator-api-key' },
-  tests: { publicUrl: `http://${fullname}` },
+  operator: { ...values.operator, existingSecret: 'operator-api-key' },
   signer: {
     image: image('signer'),
     pin: { existingSecret: 'pin' },
@@ -124,20 +143,25 @@ const values = {
     extraVolumeMounts: [{ name: 'tokens', mountPath: tokenDirectory }],
   },
   extraVolumes: [{ name: 'tokens', persistentVolumeClaim: { claimName: 'tokens' } }],
-  extraEnv: Object.entries(withoutLimits).map(([name, value]) => ({ name, value })),
 };
 
 function secretsOf({ database, s3 }: Backends) {
   const urls = databaseUrls({ ...database, host: 'postgres' }, databaseName);
-  const [maintenance, operator] = ['maintenance', 'operator'].map((name) =>
-    createApiKey({ name, admin: true }),
-  ) as [ReturnType<typeof createApiKey>, ReturnType<typeof createApiKey>];
   return [
     secret('postgres', { url: urls.app, 'service-url': urls.service }),
     secret('postgres-owner', { 'owner-url': urls.owner }),
     secret('redis', { url: 'redis://redis:6379' }),
     secret('s3', { 'access-key-id': s3.accessKeyId, 'secret-access-key': s3.secretAccessKey }),
     secret('smtp', { url: 'smtp://mail:2525' }),
+  ];
+}
+
+/** Makes the Secrets of the internal API keys and of their hashes. */
+function createApiKeys() {
+  const [maintenance, operator] = ['maintenance', 'operator'].map((name) =>
+    createApiKey({ name, admin: true }),
+  ) as [ReturnType<typeof createApiKey>, ReturnType<typeof createApiKey>];
+  return [
     secret('internal-api-keys', {
       'keys.json': JSON.stringify([maintenance.kept, operator.kept]),
     }),

@@ -11,7 +11,7 @@ const tag = 'lab';
 /** A process that may neither write to its image nor use a capability. */
 const confined = ['--read-only', '--cap-drop', 'ALL', '--security-opt', 'no-new-privileges'];
 
-export type Target = 'app' | 'signer' | 'operator';
+export type Target = 'app' | 'signer' | 'operator' | 'provisioner';
 
 /** A container; it is removed when the test ends. */
 export interface Container {

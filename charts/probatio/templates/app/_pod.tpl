@@ -53,7 +53,7 @@ MFA_KEYCLOAK_CLIENT_ID: {{ .clientId | quote }}
 MFA_KEYCLOAK_CLIENT_SECRET_FILE: /etc/probatio/identity-provider/client-secret
 {{- end }}
 {{- end }}
-{{- if .Values.internalApi.existingSecret }}
+{{- if include "probatio.hashesSecret" . }}
 INTERNAL_API_KEYS_FILE: /etc/probatio/internal-api/keys.json
 {{- end }}
 SIGNER_SOCKET_PATH: /run/probatio/signer/signer.sock
@@ -93,10 +93,9 @@ SIGNER_SOCKET_PATH: /run/probatio/signer/signer.sock
       {{- include "probatio.secretFile" (dict "secret" .existingSecret "key" .clientSecretKey "path" "identity-provider/client-secret") | nindent 6 }}
       {{- end }}
       {{- end }}
-      {{- with .Values.internalApi }}
-      {{- if .existingSecret }}
-      {{- include "probatio.secretFile" (dict "secret" .existingSecret "key" .keysKey "path" "internal-api/keys.json") | nindent 6 }}
-      {{- end }}
+      {{- with include "probatio.hashesSecret" . }}
+      {{- $key := ternary "keys.json" $.Values.internalApi.keysKey (eq (include "probatio.makesApiKeys" $) "true") }}
+      {{- include "probatio.secretFile" (dict "secret" . "key" $key "path" "internal-api/keys.json") | nindent 6 }}
       {{- end }}
 {{- end -}}
 
@@ -118,6 +117,21 @@ directory to which nobody else can write, which that of an emptyDir is not.
     limits: { memory: 64Mi }
   volumeMounts:
     - { name: socket, mountPath: /run/probatio }
+{{- if eq $signer.token.mode "softhsm" }}
+- name: token
+  image: {{ include "probatio.image" (dict "root" . "image" $signer.image) }}
+  imagePullPolicy: {{ $signer.image.pullPolicy }}
+  command: [tar, --extract, --gzip, --file=/etc/probatio/tokens.tgz, --directory=/var/lib/probatio/tokens]
+  securityContext:
+    runAsUser: 10002
+    {{- include "probatio.containerSecurity" . | nindent 4 }}
+  resources:
+    requests: { cpu: 10m, memory: 16Mi }
+    limits: { memory: 64Mi }
+  volumeMounts:
+    - { name: token, mountPath: /etc/probatio, readOnly: true }
+    - { name: tokens, mountPath: /var/lib/probatio/tokens }
+{{- end }}
 {{- with $signer.library }}
 {{- if .image }}
 - name: library
@@ -143,8 +157,7 @@ directory to which nobody else can write, which that of an emptyDir is not.
     - { name: SIGNER_SOCKET_PATH, value: /run/probatio/signer/signer.sock }
     - name: SIGNER_ISSUERS
       value: {{ join "," (prepend $signer.formerUrls .Values.http.publicUrl) | quote }}
-    - { name: SIGNER_LIBRARY, value: {{ $signer.library.path | quote }} }
-    - { name: SIGNER_TOKEN_LABEL, value: {{ $signer.token.label | quote }} }
+    {{- include "probatio.tokenVariables" . | nindent 4 }}
     - { name: SIGNER_PIN_FILE, value: /etc/probatio/pin }
     - { name: SIGNER_SESSIONS, value: {{ $signer.sessions | quote }} }
     - { name: SIGNER_METRICS_HOST, value: 0.0.0.0 }
@@ -170,6 +183,10 @@ directory to which nobody else can write, which that of an emptyDir is not.
     - { name: socket, mountPath: /run/probatio }
     - { name: pin, mountPath: /etc/probatio, readOnly: true }
     - { name: signer-tmp, mountPath: /tmp }
+    {{- if eq $signer.token.mode "softhsm" }}
+    # A key that the signer made in this copy would be lost with the pod.
+    - { name: tokens, mountPath: /var/lib/probatio/tokens, readOnly: true }
+    {{- end }}
     {{- with $signer.library }}
     {{- if .image }}
     - { name: library, mountPath: {{ .mountPath | quote }}, readOnly: true }
@@ -188,12 +205,26 @@ directory to which nobody else can write, which that of an emptyDir is not.
   emptyDir: { medium: Memory, sizeLimit: 1Mi }
 - name: pin
   secret:
+    {{- if eq .Values.signer.token.mode "softhsm" }}
+    secretName: {{ include "probatio.tokenSecret" . }}
+    {{- else }}
     secretName: {{ .Values.signer.pin.existingSecret }}
+    {{- end }}
     defaultMode: 0440
     items:
-      - { key: {{ .Values.signer.pin.key | quote }}, path: pin }
+      - { key: {{ ternary "pin" .Values.signer.pin.key (eq .Values.signer.token.mode "softhsm") | quote }}, path: pin }
 - name: signer-tmp
   emptyDir: { medium: Memory, sizeLimit: 16Mi }
+{{- if eq .Values.signer.token.mode "softhsm" }}
+- name: token
+  secret:
+    secretName: {{ include "probatio.tokenSecret" . }}
+    defaultMode: 0440
+    items:
+      - { key: tokens.tgz, path: tokens.tgz }
+- name: tokens
+  emptyDir: { medium: Memory, sizeLimit: 16Mi }
+{{- end }}
 {{- with .Values.signer.library }}
 {{- if .image }}
 - name: library

@@ -22,10 +22,14 @@ containers:
 volumes:
   - name: api-key
     secret:
+      {{- if eq (include "probatio.makesApiKeys" $root) "true" }}
+      secretName: {{ include "probatio.apiKeysSecret" $root }}
+      {{- else }}
       secretName: {{ $root.Values.maintenance.existingSecret }}
+      {{- end }}
       defaultMode: 0440
       items:
-        - { key: {{ $root.Values.maintenance.apiKeyKey | quote }}, path: api-key }
+        - { key: {{ ternary "maintenance" $root.Values.maintenance.apiKeyKey (eq (include "probatio.makesApiKeys" $root) "true") | quote }}, path: api-key }
   - name: tmp
     emptyDir: { sizeLimit: 64Mi }
 {{- end -}}

@@ -1,0 +1,252 @@
+import { randomUUID } from 'node:crypto';
+import { writeFile } from 'node:fs/promises';
+import { setTimeout as delay } from 'node:timers/promises';
+import { join } from 'node:path';
+import anyTest, { type ExecutionContext, type TestFn } from 'ava';
+import { until } from '../../app/dev/processes/until.ts';
+import { defaultRetry } from '../../client/http/retry.ts';
+import { createNodeHash } from '../../client/node/hash.ts';
+import type { AuditKey } from '../../client/proofs/audit-key.ts';
+import { createVaultClient } from '../../client/vault.ts';
+import { assertNoViolation, assertProofsVerify, untilSealed } from '../faults/audit/audit-check.ts';
+import { startLoad, type Load } from '../faults/vault/load.ts';
+import { createAccount, logIn } from '../faults/vault/user.ts';
+import { addressOf } from '../support/cluster/backends.ts';
+import {
+  createClusterVault,
+  fullname,
+  type ClusterVault,
+} from '../support/cluster/cluster-vault.ts';
+import { apply, list } from '../support/cluster/kubectl.ts';
+import { temporaryDirectory } from '../support/processes/processes.ts';
+import { runDemo } from '../support/processes/run-demo.ts';
+import { rounds, seed, seededRandom } from '../support/runs/rounds.ts';
+import { withoutLimits } from '../support/vault/without-limits.ts';
+
+const test = anyTest.serial as TestFn<{ vault: ClusterVault }>;
+const purposes = ['audit', 'token'] as const;
+type Purpose = (typeof purposes)[number];
+const retry = { ...defaultRetry, attempts: 1 };
+/** Long enough for each process to learn of a new key before it signs. */
+const environment = { ...withoutLimits, KEYS_PUBLISH_SECONDS: '12' };
+const variables = Object.entries(environment).map(([name, value]) => ({ name, value }));
+const values = ['replicaCount=2', `extraEnv=${JSON.stringify(variables)}`];
+const restartMs = 400_000;
+const secretNames = ['token', 'api-keys', 'internal-api'].map((name) => `${fullname}-${name}`);
+
+test.before(async (t) => {
+  t.timeout(600_000);
+  const vault = await createClusterVault({ tokenMode: 'softhsm' });
+  t.context = { vault };
+  t.log(await vault.install(values));
+});
+test.after.always(async ({ context: { vault } }) => {
+  if (vault === undefined) return;
+  const definitions = ['signingkeys', 'vaultmaintenances'].map((name) => `${name}.probatio.dev`);
+  await vault.kubectl('delete', 'crd', '--ignore-not-found', ...definitions);
+  await vault[Symbol.asyncDispose]();
+});
+
+test('the demo runs with a token that the chart made', async (t) => {
+  t.timeout(120_000);
+  const { vault } = t.context;
+  const directory = await temporaryDirectory(t);
+  await writeFile(join(directory, 'agreement.txt'), 'what was agreed');
+  const { code, text } = await runDemo(t, { vault, directory, args: ['agreement.txt'] });
+  t.is(code, 0, text);
+  t.regex(text, /^openssl dgst -sha3-256 -verify .*: Verified OK$/m);
+  t.deepEqual(await labelsOf(vault), ['audit-1', 'token-1']);
+});
+
+test('another release of the same values changes no Secret', async (t) => {
+  t.timeout(restartMs);
+  const { vault } = t.context;
+  const before = await secretsOf(vault);
+  t.is(before.length, secretNames.length);
+  await vault.install(values);
+  t.deepEqual(await secretsOf(vault), before);
+  const hooks = await list(vault.kubectl, 'roles,serviceaccounts,jobs');
+  t.false(hooks.some(({ metadata }) => String(metadata.name).includes('bootstrap')));
+});
+
+test('the app makes no key in the read-only token, and goes on', async (t) => {
+  t.timeout(120_000);
+  const { vault } = t.context;
+  const response = await askInternally(vault, '', { purpose: 'audit' });
+  t.is(response.status, 503);
+  t.like(await response.json(), { code: 'signer_unavailable' });
+  await t.notThrowsAsync(logIn(vault, await createAccount(vault)));
+  t.deepEqual(await labelsOf(vault), ['audit-1', 'token-1']);
+});
+
+test('both keys are rotated by Jobs under load, and no request fails', async (t) => {
+  t.timeout(3 * restartMs);
+  t.log(`SEED=${seed}`);
+  const { vault } = t.context;
+  const user = await logIn(vault, await createAccount(vault), { retry });
+  const load = startLoad(vault.baseUrl, [user], seededRandom(seed));
+  try {
+    await untilMoreSucceed(load);
+    for (const purpose of purposes) {
+      await createJob(vault, purpose, `rotate-${purpose}`);
+      await untilComplete(vault, `rotate-${purpose}`);
+      t.deepEqual(failuresOf(load), [], `a new ${purpose} key`);
+      const next = (await keysOf(vault)).find(
+        (key) => key.purpose === purpose && key.state === 'CREATED',
+      );
+      t.is(next?.generation, 2);
+      await activate(vault, next?.keyId ?? '');
+      await untilMoreSucceed(load);
+    }
+  } finally {
+    await load.stop();
+  }
+  t.deepEqual(failuresOf(load), []);
+  t.log(JSON.stringify(load.report.succeeded));
+  await assertWhole(t, vault);
+});
+
+test('pods that are deleted all at once come back with the keys', async (t) => {
+  t.timeout(restartMs);
+  const { vault } = t.context;
+  const before = await keysOf(vault);
+  const selector = '--selector=app.kubernetes.io/component=api';
+  await vault.kubectl('delete', 'pods', selector, '--grace-period=0', '--force');
+  await vault.kubectl('rollout', 'status', `deployment/${fullname}`, '--timeout=300s');
+  await until(async () => (await fetch(`${vault.baseUrl}/health/ready`)).status === 200, {
+    what: 'a pod that is ready',
+    timeoutMs: 60_000,
+    intervalMs: 500,
+  });
+  t.deepEqual(await keysOf(vault), before);
+  await t.notThrowsAsync(logIn(vault, await createAccount(vault)));
+  await assertWhole(t, vault);
+});
+
+test('a Job whose pod is killed makes one key', async (t) => {
+  t.timeout(60_000 + rounds * restartMs);
+  t.log(`SEED=${seed} ROUNDS=${rounds}`);
+  const { vault } = t.context;
+  const random = seededRandom(seed);
+  for (let round = 1; round <= rounds; round += 1) {
+    const before = await labelsOf(vault);
+    const job = `killed-${round}`;
+    await createJob(vault, 'audit', job);
+    await delay(random() * 15_000);
+    const pods = `--selector=batch.kubernetes.io/job-name=${job}`;
+    await vault.kubectl('delete', 'pods', pods, '--grace-period=0', '--force');
+    await untilComplete(vault, job);
+    t.is((await labelsOf(vault)).length, before.length + 1);
+  }
+});
+
+test('the operator rotates a key by a Job', async (t) => {
+  t.timeout(3 * restartMs);
+  const { vault } = t.context;
+  await vault.install([...values, 'operator.enabled=true']);
+  const resource = {
+    apiVersion: 'probatio.dev/v1alpha1',
+    kind: 'SigningKey',
+    metadata: { name: 'token' },
+    spec: { purpose: 'token', keepSpare: false },
+  };
+  await apply(vault.namespace, [resource]);
+  const asked = randomUUID();
+  await vault.kubectl('annotate', 'signingkey', 'token', `probatio.dev/rotate-now=${asked}`);
+  const answered = '--output=jsonpath={.status.answeredRequest}';
+  await until(async () => (await vault.kubectl('get', 'signingkey', 'token', answered)) === asked, {
+    what: 'a rotation',
+    timeoutMs: 2 * restartMs,
+    intervalMs: 1_000,
+  });
+  const active = (await keysOf(vault)).filter(({ state }) => state === 'ACTIVE');
+  t.is(active.find(({ purpose }) => purpose === 'token')?.generation, 3);
+  const jobs = await list(vault.kubectl, 'jobs', 'probatio.dev/keygen=token');
+  t.true(jobs.some(({ metadata }) => String(metadata.name).endsWith('-keygen-token-3-0')));
+  t.is((await labelsOf(vault)).filter((label) => label.startsWith('token-')).length, 3);
+  await assertWhole(t, vault);
+});
+
+test('an uninstalled release leaves the token, and finds it again', async (t) => {
+  t.timeout(2 * restartMs);
+  const { vault } = t.context;
+  const account = await createAccount(vault);
+  const [secrets, keys] = [await secretsOf(vault), await keysOf(vault)];
+  await vault.helm('uninstall', 'vault', '--wait');
+  t.deepEqual(await secretsOf(vault), secrets);
+  await vault.install(values);
+  t.deepEqual(await keysOf(vault), keys);
+  await t.notThrowsAsync(logIn(vault, account));
+  await assertWhole(t, vault);
+});
+
+const keysOf = async ({ baseUrl }: ClusterVault): Promise<readonly AuditKey[]> =>
+  createVaultClient({ baseUrl, createHash: createNodeHash }).auditKeys();
+
+/** Lists the registered keys by purpose and generation. */
+async function labelsOf(vault: ClusterVault): Promise<readonly string[]> {
+  const keys = await keysOf(vault);
+  return keys.map(({ purpose, generation }) => `${purpose}-${generation}`).toSorted();
+}
+
+/** Lists the Secrets that the chart made, with the version of each. */
+async function secretsOf({ kubectl }: ClusterVault): Promise<readonly string[]> {
+  return (await list(kubectl, 'secrets'))
+    .filter(({ metadata }) => secretNames.includes(metadata.name))
+    .map(({ metadata }) => `${metadata.name} ${metadata.uid} ${metadata.resourceVersion}`);
+}
+
+async function createJob({ kubectl }: ClusterVault, purpose: Purpose, name: string) {
+  await kubectl('create', 'job', `--from=cronjob/${fullname}-keygen-${purpose}`, name);
+}
+
+/** Waits until a Job has succeeded. Throws with the log of its pod if it fails. */
+async function untilComplete({ kubectl }: ClusterVault, job: string): Promise<void> {
+  const waited = kubectl('wait', '--for=condition=Complete', `job/${job}`, '--timeout=300s');
+  await waited.catch(async (cause: unknown) => {
+    throw new Error(await kubectl('logs', `job/${job}`), { cause });
+  });
+}
+
+/** Sends a POST below the internal route of signing keys, with the key that the chart made. */
+async function askInternally({ kubectl }: ClusterVault, path: string, body?: object) {
+  const host = await addressOf(kubectl, `${fullname}-internal`, 8081);
+  const query = '--output=jsonpath={.data.maintenance}';
+  const encoded = await kubectl('get', 'secret', `${fullname}-api-keys`, query);
+  const key = Buffer.from(encoded, 'base64').toString();
+  return fetch(`http://${host}:8081/v1/internal/keys${path}`, {
+    method: 'POST',
+    headers: {
+      'X-Internal-Api-Key': key,
+      ...(body === undefined ? {} : { 'Content-Type': 'application/json' }),
+    },
+    ...(body === undefined ? {} : { body: JSON.stringify(body) }),
+  });
+}
+
+/** Activates a key once it was published for long enough. */
+async function activate(vault: ClusterVault, keyId: string): Promise<void> {
+  const isActive = async () => (await askInternally(vault, `/${keyId}/activate`)).ok;
+  const what = `the activation of ${keyId}`;
+  await until(isActive, { what, timeoutMs: 90_000, intervalMs: 1_000 });
+}
+
+function failuresOf({ report: { failures, postponed } }: Load): readonly string[] {
+  return [
+    ...failures,
+    ...Object.entries(postponed).flatMap(([action, count]) => (count > 0 ? [action] : [])),
+  ];
+}
+
+/** Waits until the load has certified and read more. */
+async function untilMoreSucceed({ report }: Load): Promise<void> {
+  const { certify, read } = report.succeeded;
+  const goesOn = () => report.succeeded.certify > certify + 2 && report.succeeded.read > read + 2;
+  await until(goesOn, { what: 'a load to go on', timeoutMs: 60_000 });
+}
+
+async function assertWhole(t: ExecutionContext, vault: ClusterVault): Promise<void> {
+  t.log(`${await untilSealed(vault)} entries`);
+  await assertNoViolation(t, vault);
+  await assertProofsVerify(t, vault);
+}
