@@ -98,10 +98,11 @@ export const auditDashboard: Dashboard = {
         },
         {
           title: 'Processes that cannot seal',
-          description: 'Processes of which the sealing is paused. More than 0 needs a look.',
+          description:
+            'Processes of which the sealing is paused, by cause. More than 0 needs a look.',
           kind: 'lines',
           unit: 'short',
-          queries: [sum('probatio_sealing_paused', { legend: 'paused' })],
+          queries: [sum('probatio_sealing_paused', { by: ['cause'] })],
         },
       ],
     },

@@ -22,7 +22,7 @@ function alertsAt(scale: Scale): readonly AlertingRule[] {
       alert: 'SignerDown',
       severity: 'critical',
       expr:
-        `max ${process} (probatio_sealing_paused) == 1 or ` +
+        `max ${process} (probatio_sealing_paused{cause!="database"}) == 1 or ` +
         `max ${process} (signer_token_state{state="ready"}) == 0`,
       forSeconds: scale(pauseSeconds),
       summary: 'A process cannot have anything signed.',

@@ -97,6 +97,36 @@ test.serial('without Redis requests fail, which only the error budget shows', as
   t.deepEqual(await alerts.during(fault, [], mend), []);
 });
 
+test.serial('without Postgres the alerts say that they are blind', async (t) => {
+  const { postgres, alerts } = observed();
+  const expected = ['ReadingsStale critical'];
+  const fired = await alerts.during(
+    () => postgres.kill(),
+    expected,
+    () => postgres.start(),
+  );
+  t.deepEqual(fired, expected);
+});
+
+test.serial(
+  'a full disk of Postgres fires the alerts of tasks that cannot be recorded',
+  async (t) => {
+    const { postgres, prometheus, alerts } = observed();
+    const expected = ['MaintenanceStale warning', 'PurgeStale warning'];
+    const fault = async () => {
+      await postgres.fillDisk();
+      const refused = 'db_client_operation_duration_seconds_count{error_type="resources"}';
+      await until(async () => (await prometheus.query(refused)).length > 0, {
+        what: 'a statement that Postgres had no room for',
+        timeoutMs: 60_000,
+        intervalMs: 200,
+      });
+    };
+    const fired = await alerts.during(fault, expected, () => postgres.clearDisk());
+    t.deepEqual(fired, expected);
+  },
+);
+
 test.serial('a dead letter fires its alert until it is retried', async (t) => {
   const { dlq, alerts } = observed();
   const letters: Dead[] = [];

@@ -17,6 +17,7 @@ interface LogReading {
   readonly markAgeSeconds: number | undefined;
 }
 
+const pauseCauses = ['database', 'other'] as const;
 const batchSeconds = [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30];
 
 /** Creates the metrics of what this process appends and seals. */
@@ -33,17 +34,33 @@ export function createAuditMetrics(meter: Meter) {
   });
   const paused = meter.gauge({
     name: 'probatio_sealing_paused',
-    help: '1 while this process cannot seal entries, otherwise 0',
-    labels: {},
+    help: '1 while this process cannot seal entries for this cause, otherwise 0',
+    labels: {
+      cause: {
+        values: pauseCauses,
+        description:
+          '`database` if Postgres is unavailable, otherwise `other`; the alert `sealing_paused` ' +
+          'names the reason ([dlq.md](dlq.md))',
+      },
+    },
   });
   return {
     appended: (action: AuditAction): void => appended.add({ action }),
     /** Has the pause of sealing read at each scrape. */
     readPause(pause: () => Pause | undefined): void {
-      paused.readWith(() => [[{}, pause() === undefined ? 0 : 1]]);
+      paused.readWith(() => {
+        const present = causeOf(pause());
+        return pauseCauses.map((cause) => [{ cause }, cause === present ? 1 : 0]);
+      });
     },
     signed: createBatchMetrics(meter),
   };
+}
+
+/** Returns the cause of a pause: the signer is not to blame for a database that is unavailable. */
+function causeOf(pause: Pause | undefined): (typeof pauseCauses)[number] | undefined {
+  if (pause === undefined) return undefined;
+  return pause.reason === 'database_unavailable' ? 'database' : 'other';
 }
 
 /** Creates the metrics of batches. Returns the function that records one. */

@@ -3,6 +3,7 @@ import { until } from '../../../app/dev/processes/until.ts';
 import { createKeyFile, type KeyFile } from '../../support/vault/key-file.ts';
 import { createApi, type Answer, type Api } from '../../support/documents/uploads.ts';
 import { createSql, type Sql } from '../../support/vault/sql.ts';
+import type { TestStack } from '../../support/vault/stack.ts';
 import { startVault, type TestVault } from '../../support/vault/vault.ts';
 import { openTrail, type TestTrail } from '../../support/audit/entries.ts';
 import { appendSpoilt, putInDlq } from '../../support/audit/unsealed.ts';
@@ -48,10 +49,11 @@ const spoilt = (id: string) => `{"b":1,"a":2,"id":"${id}"}`;
 export async function startDlqVault(
   t: Pick<ExecutionContext, 'teardown'>,
   settings: NodeJS.ProcessEnv = {},
+  stack?: TestStack,
 ): Promise<DlqVault> {
   const keys = await createKeyFile();
   t.teardown(() => keys.remove());
-  const vault = await startVault({ INTERNAL_API_KEYS_FILE: keys.path, ...settings });
+  const vault = await startVault({ INTERNAL_API_KEYS_FILE: keys.path, ...settings }, stack);
   t.teardown(() => vault.stop());
   const operator = await createApi(vault, { roles: ['operator'] });
   const open = await openTrail(vault);

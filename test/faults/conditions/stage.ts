@@ -79,11 +79,13 @@ export async function startStage(): Promise<Stage> {
 
   const postgres = resources.use(
     await startOwnPostgres({
-      LD_PRELOAD: library,
-      FAKETIME_TIMESTAMP_FILE: fileOf('database'),
-      FAKETIME_NO_CACHE: '1',
-      FAKETIME_DONT_FAKE_MONOTONIC: '1',
-      DONT_FAKE_MONOTONIC: '1',
+      environment: {
+        LD_PRELOAD: library,
+        FAKETIME_TIMESTAMP_FILE: fileOf('database'),
+        FAKETIME_NO_CACHE: '1',
+        FAKETIME_DONT_FAKE_MONOTONIC: '1',
+        DONT_FAKE_MONOTONIC: '1',
+      },
     }),
   );
   const templateDatabase = 'template_vault';

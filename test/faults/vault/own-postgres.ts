@@ -8,6 +8,7 @@ import {
   createRuntimeDirectory,
   removeRuntimeDirectory,
 } from '../../../app/dev/processes/runtime-directory.ts';
+import { fillBytes, mountTmpfs, removeFiller, unmount } from '../../support/documents/tmpfs.ts';
 import { createKillable } from '../../support/processes/killable-process.ts';
 
 /** A Postgres that keeps its commits when it is killed, and restarts on the same port. */
@@ -21,15 +22,30 @@ export interface OwnPostgres extends AsyncDisposable {
   freeze(): Promise<void>;
   /** Lets frozen processes go on where they stopped. */
   thaw(): Promise<void>;
+  /** Fills its disk, which must have a size. */
+  fillDisk(): Promise<void>;
+  /** Removes what fills its disk. */
+  clearDisk(): Promise<void>;
 }
 
-/** @param environment Environment variables of the server. */
-export async function startOwnPostgres(
-  environment: Record<string, string> = {},
-): Promise<OwnPostgres> {
+interface OwnPostgresOptions {
+  /** Environment variables of the server. */
+  readonly environment?: Record<string, string>;
+  /** The size of a disk of its own, in the format of mount(8), which needs the right to mount. */
+  readonly diskSize?: string;
+}
+
+export async function startOwnPostgres({
+  environment = {},
+  diskSize,
+}: OwnPostgresOptions = {}): Promise<OwnPostgres> {
   await using resources = new AsyncDisposableStack();
   const directory = await mkdtemp(join(tmpdir(), 'probatio-postgres-'));
   resources.defer(() => rm(directory, { recursive: true, force: true }));
+  if (diskSize !== undefined) {
+    await mountTmpfs(directory, diskSize);
+    resources.defer(() => unmount(directory));
+  }
   const layout = await createLayout(directory);
   const runtimeDirectory = await createRuntimeDirectory(join(layout.locks, 'runtime-directory'));
   resources.defer(() => removeRuntimeDirectory(runtimeDirectory));
@@ -57,6 +73,8 @@ export async function startOwnPostgres(
     },
     freeze: () => signalAll('SIGSTOP'),
     thaw: () => signalAll('SIGCONT'),
+    fillDisk: () => fillBytes(directory),
+    clearDisk: () => removeFiller(directory),
     [Symbol.asyncDispose]: async () => {
       // A frozen server could not stop.
       await signalAll('SIGCONT').catch(() => undefined);

@@ -4,6 +4,8 @@ import { join } from 'node:path';
 import { collectDefaultMetrics } from 'prom-client';
 import type { Config } from '../../../app/config/config.ts';
 import { repeat } from '../../../app/async/repeat.ts';
+import { createDatabase } from '../../../app/dev/postgres/database.ts';
+import { migrate } from '../../../app/dev/postgres/migrate.ts';
 import { freePort } from '../../../app/dev/processes/free-port.ts';
 import { openDatabase } from '../../../app/db/database.ts';
 import { TaskName } from '../../../app/maintenance/schema.ts';
@@ -11,11 +13,13 @@ import { createLog } from '../../../app/telemetry/log.ts';
 import { createReading } from '../../../app/telemetry/metrics/readings.ts';
 import { listenForScrapes } from '../../../signer/protocol/metrics/metrics-listener.ts';
 import { startDlqVault, type DlqVault } from '../../audit/dlq/dead-letters.ts';
+import { startOwnPostgres, type OwnPostgres } from '../../faults/vault/own-postgres.ts';
 import { send } from '../../support/http/send.ts';
 import { startOwnRedis, type OwnRedis } from '../../support/network/own-redis.ts';
 import type { Receiver } from '../../support/tracing/receiver.ts';
 import { tracedTo, traceThisProcess } from '../../support/tracing/traced-vault.ts';
 import { startOwnSigner, type OwnSigner } from '../../support/vault/own-signer.ts';
+import { testStack } from '../../support/vault/stack.ts';
 import { untilReady } from '../../support/vault/vault.ts';
 import { fastRules } from './fast-rules.ts';
 import { startPrometheus, type Prometheus } from './prometheus.ts';
@@ -36,11 +40,13 @@ interface Scheduler {
   resume(): void;
 }
 
-/** A vault with a signer and a Redis of its own, all of which a Prometheus watches. */
+/** A vault with a signer, a Redis and a Postgres of its own, which a Prometheus watches. */
 export interface ObservedVault {
   readonly dlq: DlqVault;
   readonly signer: OwnSigner;
   readonly redis: OwnRedis;
+  /** It has a small disk. */
+  readonly postgres: OwnPostgres;
   readonly prometheus: Prometheus;
   readonly receiver: Receiver;
   /** Settings of a signer that has a wrong PIN. */
@@ -66,10 +72,15 @@ export async function startObservedVault(resources: AsyncDisposableStack): Promi
     await startOwnSigner({ ...tracedTo(receiver), SIGNER_METRICS_PORT: String(signerPort) }),
   );
   const redis = await startOwnRedis(t);
-  const dlq = await startDlqVault(t, {
-    SIGNER_SOCKET_PATH: signer.socketPath,
-    REDIS_URL: redis.url,
-  });
+  const postgres = resources.use(await startOwnPostgres({ diskSize: '1g' }));
+  const templateDatabase = 'template_vault';
+  await createDatabase(postgres.access, templateDatabase);
+  await migrate(postgres.access, templateDatabase);
+  const dlq = await startDlqVault(
+    t,
+    { SIGNER_SOCKET_PATH: signer.socketPath, REDIS_URL: redis.url },
+    { ...testStack(), postgres: postgres.access, templateDatabase },
+  );
   const { vault } = dlq;
   const { registry, readings } = vault.services.metrics;
   collectDefaultMetrics({ register: registry });
@@ -89,6 +100,7 @@ export async function startObservedVault(resources: AsyncDisposableStack): Promi
     dlq,
     signer,
     redis,
+    postgres,
     prometheus,
     receiver,
     wrongPin: { SIGNER_PIN_FILE: pinFile },

@@ -6,7 +6,7 @@ const slow = { alert: 'SignerSlow', severity: 'warning' } as const;
 const saturated = { alert: 'SessionsSaturated', severity: 'warning' } as const;
 const mark = { alert: 'MarkStale', severity: 'warning' } as const;
 
-const paused = `probatio_sealing_paused{${labels}}`;
+const paused = (cause: string) => `probatio_sealing_paused{${labels},cause="${cause}"}`;
 const ready = `signer_token_state{${labels},state="ready"}`;
 const call = (le: string) => `probatio_signer_call_duration_seconds_bucket{${labels},le="${le}"}`;
 const sessions = {
@@ -31,9 +31,10 @@ function threshold(
 }
 
 export const auditCases: readonly RuleCase[] = [
-  { ...signer, input: { [paused]: '1x10' }, at: '2m', fires: ofProcess },
-  { ...signer, input: { [paused]: '0 1 0 0 1 0', [ready]: '1x10' }, at: '4m' },
-  { ...signer, input: { [paused]: '0x10', [ready]: '0x10' }, at: '2m', fires: ofProcess },
+  { ...signer, input: { [paused('other')]: '1x10' }, at: '2m', fires: ofProcess },
+  { ...signer, input: { [paused('database')]: '1x10', [paused('other')]: '0x10' }, at: '2m' },
+  { ...signer, input: { [paused('other')]: '0 1 0 0 1 0', [ready]: '1x10' }, at: '4m' },
+  { ...signer, input: { [paused('other')]: '0x10', [ready]: '0x10' }, at: '2m', fires: ofProcess },
   {
     ...slow,
     input: { [call('1')]: '0+90x20', [call('2.5')]: '0+100x20', [call('+Inf')]: '0+100x20' },

@@ -50,8 +50,12 @@ export interface TestVault extends Vault {
   stop(): Promise<void>;
 }
 
+/** Settings of what a vault needs to be ready. */
+const needed = ['DATABASE_URL', 'REDIS_URL', 'SIGNER_SOCKET_PATH'];
+
 /**
- * Starts a vault; resolves as soon as it listens, even if it is not ready yet.
+ * Starts a vault; resolves as soon as it listens. It is then ready, unless the test has other
+ * settings of what it needs, which may be away.
  * @param settings Environment variables that override the test's own.
  * @param stack The services that it uses; those of all tests by default.
  */
@@ -90,6 +94,9 @@ export async function startVault(
   const trust = createProxyTrust(config.http.trustedProxies);
   const app = createApp({ config, services, trust, log }, 'public');
   const server = await listen(app, { ...config.http, ...trust }, log);
+  if (needed.every((name) => settings[name] === undefined)) {
+    await until(() => services.health.isReady(), { what: 'readiness', timeoutMs: 60_000 });
+  }
   return {
     baseUrl: `http://${config.http.host}:${server.port}`,
     config,

@@ -127,7 +127,9 @@ test('sealing is timed, and is paused while the signer is away', async (t) => {
   const { id } = await storeDocument(t, api);
   t.is((await certify(api, id)).status, 200);
   const series = await scrapeOf(vault);
-  t.is(valueOf(series, 'probatio_sealing_paused'), 0);
+  for (const cause of ['database', 'other']) {
+    t.is(valueOf(series, 'probatio_sealing_paused', { cause }), 0);
+  }
   t.true(Number(valueOf(series, 'probatio_sealing_batch_entries_sum')) >= 2);
   const batches = 'probatio_sealing_batch_duration_seconds_count';
   t.true(Number(valueOf(series, batches, { result: 'signed' })) >= 1);
@@ -136,12 +138,12 @@ test('sealing is timed, and is paused while the signer is away', async (t) => {
 
   await signer.kill();
   await storeDocument(t, api);
-  const paused = await untilValue(vault, ['probatio_sealing_paused', {}, 1]);
+  const paused = await untilValue(vault, ['probatio_sealing_paused', { cause: 'other' }, 1]);
   t.true(Number(valueOf(paused, batches, { result: 'failed' })) >= 1);
   const away = valueOf(paused, calls, { url_template: '/v1/seal', result: 'unreachable' });
   t.true(Number(away) >= 1);
   await signer.start();
-  await untilValue(vault, ['probatio_sealing_paused', {}, 0]);
+  await untilValue(vault, ['probatio_sealing_paused', { cause: 'other' }, 0]);
 });
 
 test('calls of the identity provider are timed by operation, and codes counted', async (t) => {
