@@ -1,4 +1,5 @@
 import { execFile } from 'node:child_process';
+import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { parseAllDocuments } from 'yaml';
 import { projectFile } from '../../app/dev/files/project.ts';
@@ -13,6 +14,9 @@ export type KubernetesObject = Record<string, any>;
 /** The versions of Helm that the chart is for, by the variable that names the program. */
 export const helms = { 3: variable('CHART_HELM_3'), 4: variable('CHART_HELM_4') } as const;
 
+/** Returns the path of a file that test/chart/tools/install installs. */
+export const tool = (name: string) => join(variable('CHART_TOOLS'), name);
+
 function variable(name: string): string {
   const value = process.env[name];
   if (value === undefined) throw new Error(`run .ci/chart, which sets ${name}`);
@@ -22,6 +26,8 @@ function variable(name: string): string {
 export interface Rendering {
   /** A file of charts/probatio/ci. */
   readonly values?: string;
+  /** Files of values in place of `values`. */
+  readonly files?: readonly string[];
   /** Further values, as `--set-json` takes them. */
   readonly set?: readonly string[];
   readonly release?: string;
@@ -33,6 +39,7 @@ export interface Rendering {
 export async function template(options: Rendering = {}): Promise<string> {
   const {
     values = 'smallest-values.yaml',
+    files = [`${chart}/ci/${values}`],
     set = [],
     release = 'vault',
     kubeVersion = '1.33.0',
@@ -46,7 +53,7 @@ export async function template(options: Rendering = {}): Promise<string> {
       chart,
       '--namespace=evidence',
       `--kube-version=${kubeVersion}`,
-      `--values=${chart}/ci/${values}`,
+      ...files.map((file) => `--values=${file}`),
       ...set.map((value) => `--set-json=${value}`),
     ],
     { maxBuffer: 16 * 2 ** 20 },
