@@ -103,16 +103,21 @@ export function noteFailure(
     if (action.generation === progress.creating)
       return { ...progress, creating: action.generation + 1 };
   }
-  // A key that is not published for long enough yet is no failure.
-  const isEarly = code === 'key_not_published';
-  // Nor is a Job that still runs; the attempts before it count.
-  const isRunning = code === 'keygen_running';
-  const failures = isRunning ? progress.failedAttempts : progress.failedAttempts + 1;
-  const failedAttempts = isEarly ? 0 : failures;
-  const last = isRunning ? progress.lastFailure : code;
-  const lastFailure = isEarly ? undefined : last;
+  const { failedAttempts, lastFailure } = countFailure(progress, code);
   const backOffMs = Math.min(minBackOffMs * 2 ** Math.min(failedAttempts, 10), maxBackOffMs);
   const waitMs = retryAfterSeconds === undefined ? backOffMs : 1_000 * retryAfterSeconds;
   const notBefore = new Date(now.getTime() + waitMs).toISOString();
   return { ...progress, failedAttempts, lastFailure, notBefore };
+}
+
+/** Counts a failure, unless the step only needs time. */
+function countFailure(
+  progress: Progress,
+  code: string,
+): Pick<Progress, 'failedAttempts' | 'lastFailure'> {
+  // The key is there, so that what failed before is over.
+  if (code === 'key_not_published') return { failedAttempts: 0, lastFailure: undefined };
+  // The name of the Job that runs is made of the attempts before it.
+  if (code === 'keygen_running') return progress;
+  return { failedAttempts: progress.failedAttempts + 1, lastFailure: code };
 }
