@@ -16,9 +16,7 @@ import type { Outcome } from './finding.ts';
 /** Milliseconds for which an answer is waited for. Those of a healthy vault take far less. */
 const patienceMs = 10_000;
 
-const foreign = 'the response is not from a vault';
-/** Matches the failures that say that the internal routes are elsewhere. */
-const isForeign = new RegExp(`^(?:${foreign}|answered 404.*)$`);
+const maintenancePath = 'v1/internal/maintenance';
 
 export type VaultAnswers = Exclude<Awaited<ReturnType<typeof askVault>>, string>;
 
@@ -32,6 +30,8 @@ export async function askVault(api: InternalApi, stop: AbortSignal) {
   const signal = AbortSignal.any([stop, deadline]);
   let isAnswered = false;
   let silence = '';
+  /** The paths whose responses say that the internal routes are elsewhere. */
+  const foreign = new Set<string>();
 
   async function read<S extends z.ZodType>(
     path: string,
@@ -43,7 +43,9 @@ export async function askVault(api: InternalApi, stop: AbortSignal) {
         parse(await api.ask({ method: 'GET', path, accepted, signal })),
       );
       isAnswered = true;
-      return parsed.success ? { answer: parsed.data } : { failure: foreign };
+      if (parsed.success) return { answer: parsed.data };
+      foreign.add(path);
+      return { failure: 'the response is not from a vault' };
     } catch (error) {
       if (error instanceof NoAnswer) {
         const late = `${api.origin} gave no answer within ${patienceMs / 1_000} s`;
@@ -53,6 +55,7 @@ export async function askVault(api: InternalApi, stop: AbortSignal) {
       if (!(error instanceof UnexpectedStatus)) throw error;
       isAnswered = true;
       assertAdmitted(error);
+      if (error.status === 404) foreign.add(path);
       return { failure: describeStatus(error) };
     }
   }
@@ -64,10 +67,10 @@ export async function askVault(api: InternalApi, stop: AbortSignal) {
     read('v1/internal/keys', KeysAnswer),
     read('v1/internal/signer', SignerAnswer),
     read('v1/internal/marks', MarksAnswer),
-    read('v1/internal/maintenance', MaintenanceAnswer),
+    read(maintenancePath, MaintenanceAnswer),
   ]);
   if (!isAnswered) return silence;
-  if ('failure' in maintenance && isForeign.test(maintenance.failure)) {
+  if (foreign.has(maintenancePath)) {
     throw new UsageError(
       `${api.origin} serves no internal routes: --url must name the internal listener of an app`,
     );

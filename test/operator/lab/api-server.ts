@@ -19,6 +19,7 @@ import { until } from '../../../app/dev/processes/until.ts';
 import { connect } from '../../../k8s/cluster/connection.ts';
 import { createResources } from '../../../k8s/cluster/resources.ts';
 import { definitionOf, kinds } from '../../../k8s/resources/definitions.ts';
+import type { TcpProxy } from '../../support/network/tcp-proxy.ts';
 
 const programs = process.env['OPERATOR_LAB_BIN'] ?? '/var/lib/kube-lab/bin';
 export const namespace = 'vault';
@@ -26,14 +27,19 @@ export const namespace = 'vault';
 const account = `system:serviceaccount:${namespace}:vault-operator`;
 
 export interface ApiServer {
+  readonly url: string;
   /** The configuration of an administrator. */
   readonly admin: KubeConfig;
   /** The configuration of the operator's account. */
   readonly operator: KubeConfig;
+  /** Returns the configuration of the operator's account behind a proxy. */
+  operatorBehind(proxy: TcpProxy): KubeConfig;
   /** Where pods would find it. */
   readonly address: { readonly port: number; readonly caFile: string };
   /** Kills the API server, and starts it again. */
   restart(): Promise<void>;
+  /** Compacts etcd: no change until now can be watched any more. */
+  compact(): Promise<void>;
   stop(): Promise<void>;
 }
 
@@ -75,7 +81,8 @@ export async function startApiServer(): Promise<ApiServer> {
       '--disable-admission-plugins=ServiceAccount',
     ]);
   let server = startServer();
-  const admin = configOf(secure, 'admin-token');
+  const url = `https://127.0.0.1:${secure}`;
+  const admin = configOf(url, 'admin-token');
   const untilServing = () =>
     until(() => succeeds(connect(admin, VersionApi).getCode()), {
       what: 'the API server',
@@ -85,8 +92,10 @@ export async function startApiServer(): Promise<ApiServer> {
   await install(admin);
   await bindRole(admin);
   return {
+    url,
     admin,
-    operator: configOf(secure, 'operator-token'),
+    operator: configOf(url, 'operator-token'),
+    operatorBehind: (proxy) => configOf(new URL(proxy.url).origin, 'operator-token'),
     address: { port: secure, caFile: join(directory, 'certificates', 'apiserver.crt') },
     async restart() {
       await kill(server);
@@ -103,6 +112,7 @@ export async function startApiServer(): Promise<ApiServer> {
         timeoutMs: 120_000,
       });
     },
+    compact: () => compact(`http://127.0.0.1:${client}`),
     async stop() {
       await kill(server);
       await kill(etcd);
@@ -151,10 +161,23 @@ async function bindRole(admin: KubeConfig): Promise<void> {
   await rbac.createNamespacedRoleBinding({ namespace, body: binding as never });
 }
 
-function configOf(port: number, token: string): KubeConfig {
+async function compact(etcd: string): Promise<void> {
+  const post = async (path: string, body: object) => {
+    const response = await fetch(`${etcd}/v3/kv/${path}`, {
+      method: 'POST',
+      body: JSON.stringify(body),
+    });
+    if (!response.ok) throw new Error(`etcd answered ${response.status}`);
+    return (await response.json()) as { readonly header: { readonly revision: string } };
+  };
+  const { header } = await post('range', { key: Buffer.alloc(1).toString('base64') });
+  await post('compaction', { revision: header.revision, physical: true });
+}
+
+function configOf(server: string, token: string): KubeConfig {
   const config = new KubeConfig();
   config.loadFromClusterAndUser(
-    { name: 'lab', server: `https://127.0.0.1:${port}`, skipTLSVerify: true },
+    { name: 'lab', server, skipTLSVerify: true },
     { name: token, token },
   );
   return config;

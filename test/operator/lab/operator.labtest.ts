@@ -8,6 +8,7 @@ import { until } from '../../../app/dev/processes/until.ts';
 import { connect } from '../../../k8s/cluster/connection.ts';
 import { createResources } from '../../../k8s/cluster/resources.ts';
 import { operate } from '../../../k8s/operate.ts';
+import { startTcpProxy } from '../../support/network/tcp-proxy.ts';
 import { publishSeconds } from '../support/simulated-vault.ts';
 import { namespace, startApiServer, type ApiServer } from './api-server.ts';
 import { serveVault } from './served-vault.ts';
@@ -33,7 +34,7 @@ test.after.always(async () => {
 });
 
 /** Starts an operator in this process. Returns the function that ends it. */
-function startOperator(identity: string) {
+function startOperator(identity: string, kubeConfig = server.operator) {
   const stopping = new AbortController();
   const done = operate({
     settings: {
@@ -48,7 +49,7 @@ function startOperator(identity: string) {
       logLevel: 'info',
       unknown: [],
     },
-    kubeConfig: server.operator,
+    kubeConfig,
     log: pino({ enabled: false }),
     stop: stopping.signal,
   });
@@ -148,4 +149,35 @@ test.serial('the maintenance of the vault is shown', async (t) => {
       'VerificationFailed NeverVerified',
     ],
   );
+});
+
+test.serial('what changes while nothing is heard, and etcd is compacted, is noticed', async (t) => {
+  t.timeout(300_000);
+  await using proxy = await startTcpProxy(server.url);
+  const end = startOperator('four', server.operatorBehind(proxy));
+  const api = connect(server.admin, CustomObjectsApi);
+  t.teardown(end);
+  const change = async (rotateEvery: string) => {
+    const found = await api.patchNamespacedCustomObject({
+      ...place,
+      plural: 'signingkeys',
+      name: 'audit',
+      body: [{ op: 'add', path: '/spec/rotateEvery', value: rotateEvery }],
+    });
+    return (found as { readonly metadata: { readonly generation: number } }).metadata.generation;
+  };
+  const untilNoticed = (generation: number) =>
+    untilStatus(`generation ${generation}`, (found) =>
+      (found?.status?.conditions ?? []).some((one) => one.observedGeneration === generation),
+    );
+  await untilNoticed(await change('800h'));
+  proxy.freeze();
+  const generation = await change('900h');
+  await server.compact();
+  await server.restart();
+  const since = Date.now();
+  proxy.thaw();
+  await untilNoticed(generation);
+  t.log(`noticed after ${Date.now() - since} ms`);
+  t.pass();
 });

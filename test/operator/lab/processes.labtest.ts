@@ -8,6 +8,7 @@ import test from 'ava';
 import { projectFile } from '../../../app/dev/files/project.ts';
 import { until } from '../../../app/dev/processes/until.ts';
 import { connect } from '../../../k8s/cluster/connection.ts';
+import { startTcpProxy, type TcpProxy } from '../../support/network/tcp-proxy.ts';
 import { namespace, startApiServer, type ApiServer } from './api-server.ts';
 import { serveVault } from './served-vault.ts';
 import { createVaultPod } from './vault-pod.ts';
@@ -21,14 +22,39 @@ const takeOver = { timeoutMs: 120_000 };
 let server: ApiServer;
 let served: Awaited<ReturnType<typeof serveVault>>;
 let directory: string;
-const processes = new Map<Name, ChildProcess>();
+
+interface Operator {
+  readonly child: ChildProcess;
+  /** Before the API server. */
+  readonly proxy: TcpProxy;
+}
+const operators = new Map<Name, Operator>();
+
+interface Fault {
+  readonly strike: (leader: Operator) => void;
+  /** Undoes it; undefined if the process ends. */
+  readonly heal?: (leader: Operator) => void;
+}
+
+const faults: Readonly<Record<string, Fault>> = {
+  killed: { strike: ({ child }) => void child.kill('SIGKILL') },
+  frozen: {
+    strike: ({ child }) => void child.kill('SIGSTOP'),
+    heal: ({ child }) => void child.kill('SIGCONT'),
+  },
+  // It still reaches the vault.
+  'cut off from the API server': {
+    strike: ({ proxy }) => proxy.freeze(),
+    heal: ({ proxy }) => proxy.thaw(),
+  },
+  ended: { strike: ({ child }) => void child.kill('SIGTERM') },
+};
 
 test.before(async (t) => {
   t.timeout(600_000);
   server = await startApiServer();
   served = await serveVault(internalKeys);
   directory = await mkdtemp(join(tmpdir(), 'probatio-operators-'));
-  await writeFile(join(directory, 'kubeconfig'), server.operator.exportConfig());
   await createVaultPod(server.admin);
   const body = {
     apiVersion: 'probatio.dev/v1alpha1',
@@ -40,7 +66,10 @@ test.before(async (t) => {
   await connect(server.admin, CustomObjectsApi).createNamespacedCustomObject({ ...place, body });
 });
 test.after.always(async () => {
-  for (const child of processes.values()) child.kill('SIGKILL');
+  for (const { child, proxy } of operators.values()) {
+    child.kill('SIGKILL');
+    await proxy.close();
+  }
   served?.close();
   await server?.stop();
   await rm(directory, { recursive: true });
@@ -50,11 +79,14 @@ test.after.always(async () => {
 async function start(name: Name): Promise<void> {
   const keyFile = join(directory, name);
   await writeFile(keyFile, internalKeys[name]);
+  const proxy = operators.get(name)?.proxy ?? (await startTcpProxy(server.url));
+  const kubeconfig = join(directory, `kubeconfig-${name}`);
+  await writeFile(kubeconfig, server.operatorBehind(proxy).exportConfig());
   const child = spawn(process.execPath, [projectFile('k8s/main.ts')], {
     stdio: 'ignore',
     env: {
       PATH: process.env['PATH'],
-      KUBECONFIG: join(directory, 'kubeconfig'),
+      KUBECONFIG: kubeconfig,
       OPERATOR_NAMESPACE: namespace,
       OPERATOR_IDENTITY: name,
       OPERATOR_LEASE: 'vault-operator',
@@ -65,7 +97,7 @@ async function start(name: Name): Promise<void> {
       INTERNAL_API_KEY_FILE: keyFile,
     },
   });
-  processes.set(name, child);
+  operators.set(name, { child, proxy });
 }
 
 /** Resolves with who asks the vault next. */
@@ -75,44 +107,45 @@ async function nextAsker(): Promise<Name> {
   return served.askers.at(-1)?.name as Name;
 }
 
-/** Waits until `name` asks, and returns the seconds that this took since `since`. */
-async function secondsUntil(name: Name, since: number): Promise<number> {
-  const asked = () => served.askers.find((asker) => asker.name === name && asker.at >= since);
-  await until(async () => asked() !== undefined, { what: `requests of ${name}`, ...takeOver });
-  return ((asked()?.at ?? 0) - since) / 1_000;
+/** Waits until `name` asks, and returns when it did so first since an instant. */
+async function firstRequest(name: Name, since: number): Promise<number> {
+  const find = async () =>
+    served.askers.find((asker) => asker.name === name && asker.at >= since)?.at;
+  return until(find, { what: `requests of ${name}`, ...takeOver });
 }
 
-test.serial(
-  'a leader that is killed, frozen or ended is replaced, and never do two act',
-  async (t) => {
-    t.timeout(600_000);
-    await start('one');
-    await nextAsker();
-    await start('two');
-    for (const signal of ['SIGKILL', 'SIGSTOP', 'SIGTERM'] as const) {
-      const leader = await nextAsker();
-      const other = otherOf[leader];
-      const child = processes.get(leader);
-      if (child === undefined) throw new Error(`${leader} should run`);
-      const since = Date.now();
-      child.kill(signal);
-      const seconds = await secondsUntil(other, since);
-      t.log(`${signal}: ${other} asks after ${seconds} s`);
-      if (signal === 'SIGSTOP') {
-        child.kill('SIGCONT');
-        const before = served.askers.length;
-        // The other process has made several passes meanwhile.
-        await until(
-          async () => served.askers.slice(before).filter(({ name }) => name === other).length > 6,
-          { what: 'more requests', ...takeOver },
-        );
-        const late = served.askers.filter(({ name, at }) => name === leader && at > since + 1_000);
-        t.deepEqual(late, []);
-      } else {
-        if (child.exitCode === null && child.signalCode === null) await once(child, 'exit');
-        if (signal === 'SIGTERM') t.is(child.exitCode, 0);
-        else await start(leader);
-      }
+test.serial('a leader that fails is replaced, and never do two act', async (t) => {
+  t.timeout(600_000);
+  await start('one');
+  await nextAsker();
+  await start('two');
+  for (const [fault, { strike, heal }] of Object.entries(faults)) {
+    const leader = await nextAsker();
+    const other = otherOf[leader];
+    const failing = operators.get(leader);
+    if (failing === undefined) throw new Error(`${leader} should run`);
+    const since = Date.now();
+    strike(failing);
+    const replacedAt = await firstRequest(other, since);
+    t.log(`${fault}: ${other} asks after ${(replacedAt - since) / 1_000} s`);
+    if (heal === undefined) {
+      const { child } = failing;
+      if (child.exitCode === null && child.signalCode === null) await once(child, 'exit');
+      if (fault === 'ended') t.is(child.exitCode, 0);
+      else await start(leader);
+    } else {
+      heal(failing);
+      const before = served.askers.length;
+      // The other process makes several passes meanwhile.
+      await until(
+        async () => served.askers.slice(before).filter(({ name }) => name === other).length > 6,
+        { what: 'more requests', ...takeOver },
+      );
     }
-  },
-);
+    t.deepEqual(
+      served.askers.filter(({ name, at }) => name === leader && at >= replacedAt),
+      [],
+      fault,
+    );
+  }
+});
