@@ -1,14 +1,11 @@
-import { writeFile } from 'node:fs/promises';
-import { join } from 'node:path';
 import anyTest, { type TestFn } from 'ava';
 import {
   createClusterVault,
   fullname,
   type ClusterVault,
 } from '../support/cluster/cluster-vault.ts';
+import { assertDemoRuns } from '../support/cluster/demo.ts';
 import { apply, list, type ClusterObject } from '../support/cluster/kubectl.ts';
-import { temporaryDirectory } from '../support/processes/processes.ts';
-import { runDemo } from '../support/processes/run-demo.ts';
 
 interface Job {
   readonly status: {
@@ -28,11 +25,7 @@ test.after.always((t) => t.context.vault?.[Symbol.asyncDispose]());
 
 test('the demo runs through the Service', async (t) => {
   const { vault } = t.context;
-  const directory = await temporaryDirectory(t);
-  await writeFile(join(directory, 'agreement.txt'), 'what was agreed');
-  const { code, text } = await runDemo(t, { vault, directory, args: ['agreement.txt'] });
-  t.is(code, 0, text);
-  t.regex(text, /^openssl dgst -sha3-256 -verify .*: Verified OK$/m);
+  await assertDemoRuns(t, vault);
 });
 
 test('each pod runs as its users, with nothing that it could write to', async (t) => {

@@ -50,12 +50,7 @@ test.before(async (t) => {
     resource('VaultMaintenance', 'vault', { retryDeadLetters: { everyMinutes: 5 } }),
   ]);
 });
-test.after.always(async ({ context: { vault } }) => {
-  if (vault === undefined) return;
-  const definitions = ['signingkeys', 'vaultmaintenances'].map((name) => `${name}.probatio.dev`);
-  await vault.kubectl('delete', 'crd', '--ignore-not-found', ...definitions);
-  await vault[Symbol.asyncDispose]();
-});
+test.after.always((t) => t.context.vault?.[Symbol.asyncDispose]());
 
 test('the status of both resources reads like a page', async (t) => {
   t.timeout(rotationMs);

@@ -1,7 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import { writeFile } from 'node:fs/promises';
 import { setTimeout as delay } from 'node:timers/promises';
-import { join } from 'node:path';
 import anyTest, { type ExecutionContext, type TestFn } from 'ava';
 import { until } from '../../app/dev/processes/until.ts';
 import { defaultRetry } from '../../client/http/retry.ts';
@@ -17,9 +15,8 @@ import {
   fullname,
   type ClusterVault,
 } from '../support/cluster/cluster-vault.ts';
+import { assertDemoRuns } from '../support/cluster/demo.ts';
 import { apply, list } from '../support/cluster/kubectl.ts';
-import { temporaryDirectory } from '../support/processes/processes.ts';
-import { runDemo } from '../support/processes/run-demo.ts';
 import { rounds, seed, seededRandom } from '../support/runs/rounds.ts';
 import { withoutLimits } from '../support/vault/without-limits.ts';
 
@@ -40,21 +37,12 @@ test.before(async (t) => {
   t.context = { vault };
   t.log(await vault.install(values));
 });
-test.after.always(async ({ context: { vault } }) => {
-  if (vault === undefined) return;
-  const definitions = ['signingkeys', 'vaultmaintenances'].map((name) => `${name}.probatio.dev`);
-  await vault.kubectl('delete', 'crd', '--ignore-not-found', ...definitions);
-  await vault[Symbol.asyncDispose]();
-});
+test.after.always((t) => t.context.vault?.[Symbol.asyncDispose]());
 
 test('the demo runs with a token that the chart made', async (t) => {
   t.timeout(120_000);
   const { vault } = t.context;
-  const directory = await temporaryDirectory(t);
-  await writeFile(join(directory, 'agreement.txt'), 'what was agreed');
-  const { code, text } = await runDemo(t, { vault, directory, args: ['agreement.txt'] });
-  t.is(code, 0, text);
-  t.regex(text, /^openssl dgst -sha3-256 -verify .*: Verified OK$/m);
+  await assertDemoRuns(t, vault);
   t.deepEqual(await labelsOf(vault), ['audit-1', 'token-1']);
 });
 
@@ -123,47 +111,49 @@ test('pods that are deleted all at once come back with the keys', async (t) => {
   await assertWhole(t, vault);
 });
 
-test('a Job whose pod is killed makes one key', async (t) => {
-  t.timeout(60_000 + rounds * restartMs);
+test('the operator rotates both keys by Jobs under load, and kills make no second key', async (t) => {
+  t.timeout(restartMs + rounds * 2 * restartMs);
   t.log(`SEED=${seed} ROUNDS=${rounds}`);
   const { vault } = t.context;
   const random = seededRandom(seed);
-  for (let round = 1; round <= rounds; round += 1) {
-    const before = await labelsOf(vault);
-    const job = `killed-${round}`;
-    await createJob(vault, 'audit', job);
-    await delay(random() * 15_000);
-    const pods = `--selector=batch.kubernetes.io/job-name=${job}`;
-    await vault.kubectl('delete', 'pods', pods, '--grace-period=0', '--force');
-    await untilComplete(vault, job);
-    t.is((await labelsOf(vault)).length, before.length + 1);
-  }
-});
-
-test('the operator rotates a key by a Job', async (t) => {
-  t.timeout(3 * restartMs);
-  const { vault } = t.context;
+  const before = await labelsOf(vault);
   await vault.install([...values, 'operator.enabled=true']);
-  const resource = {
-    apiVersion: 'probatio.dev/v1alpha1',
-    kind: 'SigningKey',
-    metadata: { name: 'token' },
-    spec: { purpose: 'token', keepSpare: false },
-  };
-  await apply(vault.namespace, [resource]);
-  const asked = randomUUID();
-  await vault.kubectl('annotate', 'signingkey', 'token', `probatio.dev/rotate-now=${asked}`);
-  const answered = '--output=jsonpath={.status.answeredRequest}';
-  await until(async () => (await vault.kubectl('get', 'signingkey', 'token', answered)) === asked, {
-    what: 'a rotation',
-    timeoutMs: 2 * restartMs,
-    intervalMs: 1_000,
-  });
-  const active = (await keysOf(vault)).filter(({ state }) => state === 'ACTIVE');
-  t.is(active.find(({ purpose }) => purpose === 'token')?.generation, 3);
-  const jobs = await list(vault.kubectl, 'jobs', 'probatio.dev/keygen=token');
-  t.true(jobs.some(({ metadata }) => String(metadata.name).endsWith('-keygen-token-3-0')));
-  t.is((await labelsOf(vault)).filter((label) => label.startsWith('token-')).length, 3);
+  await apply(
+    vault.namespace,
+    purposes.map((purpose) => ({
+      apiVersion: 'probatio.dev/v1alpha1',
+      kind: 'SigningKey',
+      metadata: { name: purpose },
+      spec: { purpose, keepSpare: false },
+    })),
+  );
+  const user = await logIn(vault, await createAccount(vault), { retry });
+  const load = startLoad(vault.baseUrl, [user], random);
+  try {
+    await untilMoreSucceed(load);
+    for (let round = 1; round <= rounds; round += 1) {
+      for (const purpose of purposes) {
+        const generation =
+          1 + (await labelsOf(vault)).filter((one) => one.startsWith(purpose)).length;
+        const asked = await askForRotation(vault, purpose);
+        const job = `${fullname}-keygen-${purpose}-${generation}-0`;
+        await untilExists(vault, job);
+        await delay(random() * 15_000);
+        await kill(vault, `batch.kubernetes.io/job-name=${job}`);
+        await kill(vault, 'app.kubernetes.io/component=operator');
+        await untilRotated(vault, purpose, asked);
+        t.deepEqual(failuresOf(load), [], `a new ${purpose} key`);
+        const active = (await keysOf(vault)).filter(({ state }) => state === 'ACTIVE');
+        t.is(active.find((key) => key.purpose === purpose)?.generation, generation);
+      }
+    }
+    await untilMoreSucceed(load);
+  } finally {
+    await load.stop();
+  }
+  t.deepEqual(failuresOf(load), []);
+  t.log(JSON.stringify(load.report.succeeded));
+  t.is((await labelsOf(vault)).length, before.length + rounds * purposes.length);
   await assertWhole(t, vault);
 });
 
@@ -206,6 +196,42 @@ async function untilComplete({ kubectl }: ClusterVault, job: string): Promise<vo
   await waited.catch(async (cause: unknown) => {
     throw new Error(await kubectl('logs', `job/${job}`), { cause });
   });
+}
+
+/** Asks the operator for one rotation. Returns by what its answer is known. */
+async function askForRotation({ kubectl }: ClusterVault, purpose: Purpose): Promise<string> {
+  const asked = randomUUID();
+  await kubectl(
+    'annotate',
+    '--overwrite',
+    'signingkey',
+    purpose,
+    `probatio.dev/rotate-now=${asked}`,
+  );
+  return asked;
+}
+
+async function untilRotated({ kubectl }: ClusterVault, purpose: Purpose, asked: string) {
+  const answered = '--output=jsonpath={.status.answeredRequest}';
+  await until(async () => (await kubectl('get', 'signingkey', purpose, answered)) === asked, {
+    what: `a rotation of ${purpose}`,
+    timeoutMs: 2 * restartMs,
+    intervalMs: 1_000,
+  });
+}
+
+async function untilExists({ kubectl }: ClusterVault, job: string): Promise<void> {
+  const names = async () => (await list(kubectl, 'jobs')).map(({ metadata }) => metadata.name);
+  const what = `the Job ${job}`;
+  await until(async () => (await names()).includes(job), {
+    what,
+    timeoutMs: 120_000,
+    intervalMs: 500,
+  });
+}
+
+async function kill({ kubectl }: ClusterVault, selector: string): Promise<void> {
+  await kubectl('delete', 'pods', `--selector=${selector}`, '--grace-period=0', '--force');
 }
 
 /** Sends a POST below the internal route of signing keys, with the key that the chart made. */

@@ -1,7 +1,9 @@
 import { readFile } from 'node:fs/promises';
 import test from 'ava';
+import { alertThresholds } from '../../app/telemetry/thresholds.ts';
 import { crdTemplates } from '../../charts/crds/render.ts';
 import { durationOfAtLeast, parseDuration } from '../../k8s/resources/duration.ts';
+import { VaultMaintenanceSpec } from '../../k8s/resources/vault-maintenance.ts';
 import { SigningPurpose as OperatorsPurpose } from '../../k8s/resources/purpose.ts';
 import { SigningPurpose } from '../../signer/protocol/protocol.ts';
 
@@ -14,6 +16,10 @@ test('the definitions in the chart are made from the schemas: npm run crds', asy
 
 test('the operator knows the purposes that the signer knows', (t) => {
   t.deepEqual(OperatorsPurpose.options, SigningPurpose.options);
+});
+
+test('without a value, the condition of the backlog has the threshold of its alert', (t) => {
+  t.is(VaultMaintenanceSpec.parse({}).backlogAbove, alertThresholds.backlog);
 });
 
 test('durations are read as Kubernetes reads them', (t) => {

@@ -20,6 +20,8 @@ export const release = 'vault';
 /** The name of the release's Deployment and of its Service. */
 export const fullname = 'vault-probatio';
 
+const definitions = ['signingkeys', 'vaultmaintenances'].map((name) => `${name}.probatio.dev`);
+
 /** A namespace that enforces `restricted`, with all that a vault needs but the vault. */
 export interface ClusterVault extends AsyncDisposable {
   readonly namespace: string;
@@ -55,6 +57,10 @@ export async function createClusterVault({
   resources.defer(
     async () =>
       void (await kubectl('delete', 'namespace', namespace, '--ignore-not-found', '--wait=false')),
+  );
+  // Helm keeps the definitions of a release. Their resources go with them.
+  resources.defer(
+    async () => void (await kubectl('delete', 'crd', '--ignore-not-found', ...definitions)),
   );
   const isExternal = tokenMode === 'external';
   const [backends] = await Promise.all([
