@@ -1,8 +1,6 @@
-import anyTest, { type ExecutionContext, type TestFn } from 'ava';
-import { until } from '../../app/dev/processes/until.ts';
+import anyTest, { type TestFn } from 'ava';
 import { defaultRetry } from '../../client/http/retry.ts';
-import { assertNoViolation, assertProofsVerify, untilSealed } from '../faults/audit/audit-check.ts';
-import { startLoad, type Load } from '../faults/vault/load.ts';
+import { startLoad } from '../faults/vault/load.ts';
 import { createAccount, logIn } from '../faults/vault/user.ts';
 import {
   createClusterVault,
@@ -11,6 +9,7 @@ import {
 } from '../support/cluster/cluster-vault.ts';
 import { evict, list } from '../support/cluster/kubectl.ts';
 import { seed, seededRandom } from '../support/runs/rounds.ts';
+import { assertWhole, failuresOf, untilMoreSucceed } from './checks.ts';
 
 const test = anyTest.serial as TestFn<{ vault: ClusterVault }>;
 const retry = { ...defaultRetry, attempts: 1 };
@@ -40,11 +39,11 @@ test('no request fails while a value, the pods and their number change', async (
   );
   const during = async (what: string, change: () => Promise<unknown>) => {
     await change();
-    await untilMoreSucceed(loads);
-    t.deepEqual(failuresOf(loads), [], what);
+    await untilMoreSucceed(...loads);
+    t.deepEqual(failuresOf(...loads), [], what);
   };
   try {
-    await untilMoreSucceed(loads);
+    await untilMoreSucceed(...loads);
     const changed = 'http.drainSeconds=20';
     await during('a value changes', () => vault.install(['replicaCount=2', changed]));
     for (const pod of await podsOf(vault))
@@ -55,28 +54,10 @@ test('no request fails while a value, the pods and their number change', async (
   } finally {
     await Promise.all(loads.map((load) => load.stop()));
   }
-  t.deepEqual(failuresOf(loads), []);
+  t.deepEqual(failuresOf(...loads), []);
   for (const { report } of loads) t.log(JSON.stringify(report.succeeded));
   await assertWhole(t, vault);
 });
-
-function failuresOf(loads: readonly Load[]): readonly string[] {
-  return loads.flatMap(({ report: { failures, postponed } }) => [
-    ...failures,
-    ...Object.entries(postponed).flatMap(([action, count]) => (count > 0 ? [action] : [])),
-  ]);
-}
-
-/** Waits until each load has certified and read more. */
-async function untilMoreSucceed(loads: readonly Load[]): Promise<void> {
-  for (const { report } of loads) {
-    const { certify, read } = report.succeeded;
-    await until(() => report.succeeded.certify > certify + 2 && report.succeeded.read > read + 2, {
-      what: 'a load to go on',
-      timeoutMs: 60_000,
-    });
-  }
-}
 
 async function podsOf({ kubectl }: ClusterVault): Promise<readonly string[]> {
   const pods = await list(kubectl, 'pods', 'app.kubernetes.io/component=api');
@@ -90,10 +71,4 @@ async function replace({ namespace, kubectl }: ClusterVault, name: string): Prom
   await evict(namespace, name);
   await kubectl('wait', '--for=delete', `pod/${name}`, '--timeout=90s');
   await kubectl('rollout', 'status', `deployment/${fullname}`, '--timeout=120s');
-}
-
-async function assertWhole(t: ExecutionContext, vault: ClusterVault): Promise<void> {
-  t.log(`${await untilSealed(vault)} entries`);
-  await assertNoViolation(t, vault);
-  await assertProofsVerify(t, vault);
 }

@@ -4,8 +4,8 @@ import {
   fullname,
   type ClusterVault,
 } from '../support/cluster/cluster-vault.ts';
-import { assertDemoRuns } from '../support/cluster/demo.ts';
 import { apply, list, type ClusterObject } from '../support/cluster/kubectl.ts';
+import { assertDemoRuns } from './checks.ts';
 
 interface Job {
   readonly status: {

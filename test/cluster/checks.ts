@@ -1,0 +1,45 @@
+import { writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import type { ExecutionContext } from 'ava';
+import { until } from '../../app/dev/processes/until.ts';
+import { assertNoViolation, assertProofsVerify, untilSealed } from '../faults/audit/audit-check.ts';
+import type { Load } from '../faults/vault/load.ts';
+import type { ClusterVault } from '../support/cluster/cluster-vault.ts';
+import { temporaryDirectory } from '../support/processes/processes.ts';
+import { runDemo } from '../support/processes/run-demo.ts';
+
+/** Asserts that the demo certifies a file with the vault, and that OpenSSL verifies the proof. */
+export async function assertDemoRuns(t: ExecutionContext, vault: ClusterVault): Promise<void> {
+  const directory = await temporaryDirectory(t);
+  await writeFile(join(directory, 'agreement.txt'), 'what was agreed');
+  const { code, text } = await runDemo(t, { vault, directory, args: ['agreement.txt'] });
+  t.is(code, 0, text);
+  t.regex(text, /^openssl dgst -sha3-256 -verify .*: Verified OK$/m);
+}
+
+/** Waits until every entry is sealed, and asserts that the log is whole and its proofs verify. */
+export async function assertWhole(t: ExecutionContext, vault: ClusterVault): Promise<void> {
+  t.log(`${await untilSealed(vault)} entries`);
+  await assertNoViolation(t, vault);
+  await assertProofsVerify(t, vault);
+}
+
+/** Lists the failures of loads, and the actions that were postponed. */
+export function failuresOf(...loads: readonly Load[]): readonly string[] {
+  return loads.flatMap(({ report: { failures, postponed } }) =>
+    failures.concat(
+      Object.entries(postponed).flatMap(([action, count]) => (count > 0 ? [action] : [])),
+    ),
+  );
+}
+
+/** Waits until each load has certified and read more. */
+export async function untilMoreSucceed(...loads: readonly Load[]): Promise<void> {
+  for (const { report } of loads) {
+    const { certify, read } = report.succeeded;
+    await until(() => report.succeeded.certify > certify + 2 && report.succeeded.read > read + 2, {
+      what: 'a load to go on',
+      timeoutMs: 60_000,
+    });
+  }
+}
