@@ -1,4 +1,6 @@
+import { setTimeout as delay } from 'node:timers/promises';
 import anyTest, { type TestFn } from 'ava';
+import { until } from '../../app/dev/processes/until.ts';
 import { defaultRetry } from '../../client/http/retry.ts';
 import { startLoad } from '../faults/vault/load.ts';
 import { createAccount, logIn } from '../faults/vault/user.ts';
@@ -7,8 +9,9 @@ import {
   fullname,
   type ClusterVault,
 } from '../support/cluster/cluster-vault.ts';
+import { killContainer, killKubelet } from '../support/cluster/kill.ts';
 import { evict, list } from '../support/cluster/kubectl.ts';
-import { seed, seededRandom } from '../support/runs/rounds.ts';
+import { rounds, seed, seededRandom } from '../support/runs/rounds.ts';
 import { assertWhole, failuresOf, untilMoreSucceed } from './checks.ts';
 
 const test = anyTest.serial as TestFn<{ vault: ClusterVault }>;
@@ -48,7 +51,7 @@ test('no request fails while a value, the pods and their number change', async (
     await during('a value changes', () => vault.install(['replicaCount=2', changed]));
     for (const pod of await podsOf(vault))
       await during(`${pod} is evicted`, () => replace(vault, pod));
-    await during('scaling up', () => vault.install(['replicaCount=3', changed]));
+    await during('scaling up', () => vault.install(['replicaCount=4', changed]));
     await during('scaling down', () => vault.install(['replicaCount=2', changed]));
     await during('back', async () => vault.helm('rollback', 'vault', '1', '--wait'));
   } finally {
@@ -56,6 +59,34 @@ test('no request fails while a value, the pods and their number change', async (
   }
   t.deepEqual(failuresOf(...loads), []);
   for (const { report } of loads) t.log(JSON.stringify(report.succeeded));
+  await assertWhole(t, vault);
+});
+
+test('whatever is killed, each entry is sealed once', async (t) => {
+  t.timeout(120_000 + rounds * 240_000);
+  t.log(`SEED=${seed} ROUNDS=${rounds}`);
+  const { vault } = t.context;
+  const random = seededRandom(seed);
+  const user = await logIn(vault, await createAccount(vault), { retry });
+  const load = startLoad(vault.baseUrl, [user], random);
+  const strike = async (kill: () => Promise<void>) => {
+    await untilMoreSucceed(load);
+    await delay(random() * 2_000);
+    await kill();
+  };
+  try {
+    for (let round = 1; round <= rounds; round += 1) {
+      const [first = '', second = ''] = await podsOf(vault);
+      await strike(killKubelet);
+      await strike(() => restart(vault, first, 'signer'));
+      await strike(() => restart(vault, second, 'app'));
+    }
+    await untilMoreSucceed(load);
+  } finally {
+    await load.stop();
+  }
+  // Requests of what was killed may fail.
+  t.log(JSON.stringify(load.report.succeeded), failuresOf(load));
   await assertWhole(t, vault);
 });
 
@@ -71,4 +102,19 @@ async function replace({ namespace, kubectl }: ClusterVault, name: string): Prom
   await evict(namespace, name);
   await kubectl('wait', '--for=delete', `pod/${name}`, '--timeout=90s');
   await kubectl('rollout', 'status', `deployment/${fullname}`, '--timeout=120s');
+}
+
+/** Kills a container of a pod, and waits until it runs again and the pod is ready. */
+async function restart({ kubectl }: ClusterVault, pod: string, container: string): Promise<void> {
+  const path = container === 'signer' ? 'initContainerStatuses' : 'containerStatuses';
+  const query = `--output=jsonpath={.status.${path}[?(@.name=="${container}")].restartCount}`;
+  const restarts = async () => Number(await kubectl('get', 'pod', pod, query));
+  const before = await restarts();
+  await killContainer(kubectl, pod, container);
+  await until(async () => (await restarts()) > before, {
+    what: `a new ${container}`,
+    timeoutMs: 120_000,
+    intervalMs: 500,
+  });
+  await kubectl('wait', '--for=condition=Ready', `pod/${pod}`, '--timeout=120s');
 }

@@ -1,0 +1,41 @@
+import { readdir, readFile } from 'node:fs/promises';
+import type { Kubectl } from './kubectl.ts';
+
+interface ContainerStatus {
+  readonly name: string;
+  readonly containerID: string;
+}
+
+interface Pod {
+  readonly status: Readonly<
+    Record<'initContainerStatuses' | 'containerStatuses', readonly ContainerStatus[]>
+  >;
+}
+
+/** Kills all processes of a container of a pod, as the kernel does when memory is short. */
+export async function killContainer(kubectl: Kubectl, pod: string, name: string): Promise<void> {
+  const { status } = JSON.parse(await kubectl('get', 'pod', pod, '--output=json')) as Pod;
+  const found = [...status.initContainerStatuses, ...status.containerStatuses].find(
+    (container) => container.name === name,
+  );
+  const id = found?.containerID.replace('containerd://', '') ?? '';
+  if (id === '') throw new Error(`${pod} has no container ${name} that runs`);
+  await killAll('cgroup', (cgroups) => cgroups.includes(id));
+}
+
+/** Kills the node's kubelet, which the lab starts again. */
+export async function killKubelet(): Promise<void> {
+  await killAll('comm', (name) => name.trim() === 'kubelet');
+}
+
+/** Kills the processes of which a file under /proc matches. Throws if there is none. */
+async function killAll(file: string, matches: (text: string) => boolean): Promise<void> {
+  const pids = (await readdir('/proc')).filter((name) => /^[0-9]+$/.test(name));
+  const texts = await Promise.all(
+    // A process may end meanwhile.
+    pids.map((pid) => readFile(`/proc/${pid}/${file}`, 'utf8').catch(() => '')),
+  );
+  const found = pids.filter((_, index) => matches(texts[index] ?? ''));
+  if (found.length === 0) throw new Error('no such process runs');
+  for (const pid of found) process.kill(Number(pid), 'SIGKILL');
+}
