@@ -1,6 +1,9 @@
 import { randomUUID } from 'node:crypto';
+import { cp, readFile, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import anyTest, { type TestFn } from 'ava';
+import { projectFile } from '../../app/dev/files/project.ts';
 import { until } from '../../app/dev/processes/until.ts';
 import type { AuditKey } from '../../client/proofs/audit-key.ts';
 import { createNodeHash } from '../../client/node/hash.ts';
@@ -11,6 +14,7 @@ import { startLoad } from '../faults/vault/load.ts';
 import { createAccount, logIn } from '../faults/vault/user.ts';
 import { createClusterVault, type ClusterVault } from '../support/cluster/cluster-vault.ts';
 import { apply, list, type ClusterObject } from '../support/cluster/kubectl.ts';
+import { temporaryDirectory } from '../support/processes/processes.ts';
 import { rounds, seed, seededRandom } from '../support/runs/rounds.ts';
 import { withoutLimits } from '../support/vault/without-limits.ts';
 
@@ -163,6 +167,28 @@ test('an operator that is killed anywhere ends in the same keys', async (t) => {
   }
 });
 
+test('definitions that a release changes keep their resources', async (t) => {
+  t.timeout(400_000);
+  const { vault } = t.context;
+  const query = '--output=jsonpath={.spec.versions[0].additionalPrinterColumns[*].name}';
+  const columns = () => vault.kubectl('get', 'crd', 'signingkeys.probatio.dev', query);
+  const uids = async () => {
+    const resources = await list(vault.kubectl, 'signingkeys,vaultmaintenances');
+    return resources.map(({ metadata }) => metadata.uid);
+  };
+  const [before, kept] = [await columns(), await uids()];
+  const chart = join(await temporaryDirectory(t), 'probatio');
+  await cp(projectFile('charts/probatio'), chart, { recursive: true });
+  const file = join(chart, 'templates/crds/signingkeys.yaml');
+  const text = await readFile(file, 'utf8');
+  await writeFile(file, text.replace('- name: Message\n', '- name: Explanation\n'));
+  await vault.install(values, { chart });
+  t.is(await columns(), before.replace('Message', 'Explanation'));
+  await vault.install(values);
+  t.is(await columns(), before);
+  t.deepEqual(await uids(), kept);
+});
+
 test('the resources outlive a release, and the next one goes on with them', async (t) => {
   t.timeout(400_000);
   const { vault } = t.context;
@@ -178,9 +204,16 @@ test('the resources outlive a release, and the next one goes on with them', asyn
   t.is((await keysOf(vault)).filter(({ state }) => state === 'ACTIVE').length, purposes.length);
 });
 
-test('a namespace with resources goes while nobody reconciles them', async (t) => {
+test('a namespace that is deleted in the middle of a rotation goes', async (t) => {
   t.timeout(240_000);
-  const { namespace, kubectl } = t.context.vault;
+  const { vault } = t.context;
+  const { namespace, kubectl } = vault;
+  await ask(vault, 'audit', randomUUID());
+  await until(async () => (await rotatingReason(vault, 'audit')) === 'Publishing', {
+    what: 'the publication of a successor',
+    timeoutMs: rotationMs,
+    intervalMs: 250,
+  });
   await t.notThrowsAsync(kubectl('delete', 'namespace', namespace, '--timeout=120s'));
 });
 
@@ -198,6 +231,11 @@ async function read({ kubectl }: ClusterVault, purpose: string) {
   return (JSON.parse(printed) as SigningKeyObject).status;
 }
 
+async function rotatingReason(vault: ClusterVault, purpose: string) {
+  const status = await read(vault, purpose);
+  return status?.conditions.find(({ type }) => type === 'Rotating')?.reason;
+}
+
 async function untilAnswered(vault: ClusterVault, purpose: string, text: string): Promise<void> {
   await until(async () => (await read(vault, purpose))?.answeredRequest === text, {
     what: `a rotation of ${purpose}`,
@@ -209,9 +247,8 @@ async function untilAnswered(vault: ClusterVault, purpose: string, text: string)
 /** Waits until the key has its published successor, and nothing is left to do. */
 async function untilIdle(vault: ClusterVault, purpose: string): Promise<void> {
   const isIdle = async () => {
-    const status = await read(vault, purpose);
-    const rotating = status?.conditions.find(({ type }) => type === 'Rotating');
-    return rotating?.reason === 'Idle' && status?.spareKeyId !== undefined;
+    const hasSpare = (await read(vault, purpose))?.spareKeyId !== undefined;
+    return hasSpare && (await rotatingReason(vault, purpose)) === 'Idle';
   };
   const what = `a successor of ${purpose}`;
   await until(isIdle, { what, timeoutMs: rotationMs, intervalMs: 500 });

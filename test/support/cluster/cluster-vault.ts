@@ -34,8 +34,15 @@ export interface ClusterVault extends AsyncDisposable {
    * Installs the release, or upgrades it, and waits until it is ready, unless `wait` is false.
    * `set` has further values, as `--set-json` takes them. Throws with what Helm prints.
    */
-  install(set?: readonly string[], options?: { readonly wait?: boolean }): Promise<string>;
+  install(set?: readonly string[], options?: InstallOptions): Promise<string>;
   helm(...args: readonly string[]): Promise<string>;
+}
+
+interface InstallOptions {
+  /** Default: true. */
+  readonly wait?: boolean;
+  /** The directory of the chart; that of this project by default. */
+  readonly chart?: string;
 }
 
 interface ClusterVaultOptions {
@@ -92,12 +99,12 @@ export async function createClusterVault({
     databases,
     baseUrl: proxy.url,
     helm,
-    async install(set = [], { wait = true } = {}) {
+    async install(set = [], { wait = true, chart = projectFile('charts/probatio') } = {}) {
       const printed = await helm(
         'upgrade',
         '--install',
         release,
-        projectFile('charts/probatio'),
+        chart,
         `--values=${file}`,
         '--timeout=5m',
         ...(wait ? ['--wait'] : []),
