@@ -208,6 +208,10 @@ test('a namespace that is deleted in the middle of a rotation goes', async (t) =
   t.timeout(240_000);
   const { vault } = t.context;
   const { namespace, kubectl } = vault;
+  // The successor that the second rotation needs is made after the first one.
+  const asked = randomUUID();
+  await ask(vault, 'audit', asked);
+  await untilAnswered(vault, 'audit', asked);
   await ask(vault, 'audit', randomUUID());
   await until(async () => (await rotatingReason(vault, 'audit')) === 'Publishing', {
     what: 'the publication of a successor',
