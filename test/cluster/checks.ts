@@ -2,7 +2,16 @@ import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { ExecutionContext } from 'ava';
 import { until } from '../../app/dev/processes/until.ts';
-import { assertNoViolation, assertProofsVerify, untilSealed } from '../faults/audit/audit-check.ts';
+import { createNodeHash } from '../../client/node/hash.ts';
+import { verifyKeyChain } from '../../client/proofs/key-chain.ts';
+import { createVaultClient } from '../../client/vault.ts';
+import {
+  assertNoViolation,
+  assertProofsVerify,
+  query,
+  untilSealed,
+} from '../faults/audit/audit-check.ts';
+import { assertSealsVerify } from '../faults/audit/seals-check.ts';
 import type { Load } from '../faults/vault/load.ts';
 import type { ClusterVault } from '../support/cluster/cluster-vault.ts';
 import { temporaryDirectory } from '../support/processes/processes.ts';
@@ -22,6 +31,30 @@ export async function assertWhole(t: ExecutionContext, vault: ClusterVault): Pro
   t.log(`${await untilSealed(vault)} entries`);
   await assertNoViolation(t, vault);
   await assertProofsVerify(t, vault);
+}
+
+/**
+ * Asserts that the log is whole after rotations: each entry is sealed once, each seal verifies with
+ * OpenSSL, and the newest one is of the active key. The first key vouches for all others.
+ * @param random Returns a number from 0 to 1, which chooses what the openssl command verifies.
+ */
+export async function assertKeysGoOn(
+  t: ExecutionContext,
+  vault: ClusterVault,
+  random: () => number,
+): Promise<void> {
+  await assertWhole(t, vault);
+  await assertSealsVerify(t, vault, { answered: [], random });
+  const { auditKeys } = createVaultClient({ baseUrl: vault.baseUrl, createHash: createNodeHash });
+  const keys = (await auditKeys()).filter(({ purpose }) => purpose === 'audit');
+  const first = keys.find(({ generation }) => generation === 1);
+  const trusted = verifyKeyChain(keys, { pinned: [first?.fingerprint ?? ''] });
+  t.deepEqual(trusted.toSorted(), keys.map(({ keyId }) => keyId).toSorted());
+  const [newest] = await query<{ readonly keyId: string }>(
+    vault,
+    'select key_id as "keyId" from audit_entries order by id desc limit 1',
+  );
+  t.is(newest?.keyId, keys.find(({ state }) => state === 'ACTIVE')?.keyId);
 }
 
 /** Lists the failures of loads, and the actions that were postponed. */

@@ -2,10 +2,10 @@ import { writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import test from 'ava';
 import { createObjectStore } from '../../../app/storage/create-store.ts';
-import { collect } from '../../support/documents/stored.ts';
 import { temporaryDirectory } from '../../support/processes/processes.ts';
 import { runCli } from '../../support/processes/run-cli.ts';
 import { createSql } from '../../support/vault/sql.ts';
+import { listStore } from '../../uploads/cleanup/listed-store.ts';
 import { set, startDoctorVault, textOf, troubles } from './doctor-vault.ts';
 
 const names = [
@@ -53,10 +53,9 @@ test('a vault that is well gets one ok for each check and the exit code 0', asyn
 
   t.deepEqual(await countRows(), before, 'no entry is written');
   t.deepEqual(mail.deliveries, []);
-  const store = await createObjectStore(vault.config.storage);
-  const keys = (await collect(store.listObjects())).map(({ key }) => key);
-  t.false(keys.some((key) => key.startsWith('probes/')));
-  t.deepEqual(await collect(store.listUploads()), []);
+  const { objects, uploads } = await listStore(await createObjectStore(vault.config.storage));
+  t.false(objects.some((key) => key.startsWith('probes/')));
+  t.deepEqual(uploads, []);
 });
 
 test('a command trusts the authorities that --env-file names, and refuses no PEM', async (t) => {

@@ -12,6 +12,11 @@ interface Pod {
   >;
 }
 
+/** Kills the pods that have the given labels, without a grace period. */
+export async function killPods(kubectl: Kubectl, selector: string): Promise<void> {
+  await kubectl('delete', 'pods', `--selector=${selector}`, '--grace-period=0', '--force');
+}
+
 /** Kills all processes of a container of a pod, as the kernel does when memory is short. */
 export async function killContainer(kubectl: Kubectl, pod: string, name: string): Promise<void> {
   const { status } = JSON.parse(await kubectl('get', 'pod', pod, '--output=json')) as Pod;
