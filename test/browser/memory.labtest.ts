@@ -10,7 +10,7 @@ import { createUser } from './user.ts';
 const limitMs = 600_000;
 const mebibyte = 2 ** 20;
 const small = 128 * mebibyte;
-const large = 640 * mebibyte;
+const large = 1024 * mebibyte;
 /**
  * Half of what memory that holds the file would grow by. The collector of the browser may be late
  * by some hundred MiB.
