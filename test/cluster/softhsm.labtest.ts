@@ -73,25 +73,21 @@ test('the app makes no key in the read-only token, and goes on', async (t) => {
   t.deepEqual(await labelsOf(vault), ['audit-1', 'token-1']);
 });
 
-test('both keys are rotated by Jobs under load, and no request fails', async (t) => {
-  t.timeout(3 * restartMs);
+test('a key is rotated by a Job under load, and no request fails', async (t) => {
+  t.timeout(2 * restartMs);
   t.log(`SEED=${seed}`);
   const { vault } = t.context;
   const user = await logIn(vault, await createAccount(vault), { retry });
   const load = startLoad(vault.baseUrl, [user], seededRandom(seed));
   try {
     await untilMoreSucceed(load);
-    for (const purpose of purposes) {
-      await createJob(vault, purpose, `rotate-${purpose}`);
-      await untilComplete(vault, `rotate-${purpose}`);
-      t.deepEqual(failuresOf(load), [], `a new ${purpose} key`);
-      const next = (await keysOf(vault)).find(
-        (key) => key.purpose === purpose && key.state === 'CREATED',
-      );
-      t.is(next?.generation, 2);
-      await activate(vault, next?.keyId ?? '');
-      await untilMoreSucceed(load);
-    }
+    await createJob(vault, 'audit', 'rotate-audit');
+    await untilComplete(vault, 'rotate-audit');
+    t.deepEqual(failuresOf(load), [], 'a new key');
+    const next = (await keysOf(vault)).find(({ state }) => state === 'CREATED');
+    t.like(next, { purpose: 'audit', generation: 2 });
+    await activate(vault, next?.keyId ?? '');
+    await untilMoreSucceed(load);
   } finally {
     await load.stop();
   }
