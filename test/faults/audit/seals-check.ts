@@ -64,7 +64,7 @@ async function* listProofs(
       vault,
       `select id, canonical, sealed_at, late, hash as "entryHash", signature as "hsmSignature",
          key_id as "hsmKeyId" from audit_entries where id > '${last}'
-       order by id limit ${pageRows}`,
+         and state <> 'PENDING' order by id limit ${pageRows}`,
     );
     for (const { canonical, sealed_at, late, ...entry } of stored) {
       const publicKey = keys.get(entry.hsmKeyId) ?? '';
