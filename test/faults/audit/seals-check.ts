@@ -3,7 +3,7 @@ import type { ExecutionContext } from 'ava';
 import type { AuditProof } from '../../../client/proofs/proof-format.ts';
 import { createVaultClient } from '../../../client/vault.ts';
 import { askOpenssl } from '../../support/audit/openssl.ts';
-import { query } from './audit-check.ts';
+import { readSealed } from './audit-check.ts';
 import type { VaultProcesses } from '../../support/processes/vault-processes.ts';
 import { composeSealedText, type StoredText } from '../../../app/proof/sealed-text.ts';
 
@@ -60,11 +60,11 @@ async function* listProofs(
 ): AsyncGenerator<AuditProof, void, void> {
   let last: string | undefined = '00000000-0000-0000-0000-000000000000';
   while (last !== undefined) {
-    const stored: StoredProof[] = await query<StoredProof>(
+    const stored: StoredProof[] = await readSealed<StoredProof>(
       vault,
       `select id, canonical, sealed_at, late, hash as "entryHash", signature as "hsmSignature",
          key_id as "hsmKeyId" from audit_entries where id > '${last}'
-         and state <> 'PENDING' order by id limit ${pageRows}`,
+       order by id limit ${pageRows}`,
     );
     for (const { canonical, sealed_at, late, ...entry } of stored) {
       const publicKey = keys.get(entry.hsmKeyId) ?? '';
