@@ -9,19 +9,14 @@ import {
   fullname,
   type ClusterVault,
 } from '../support/cluster/cluster-vault.ts';
-import { killContainer, killKubelet } from '../support/cluster/kill.ts';
+import { killContainer, killKubelet, statusOf } from '../support/cluster/kill.ts';
 import { evict, list } from '../support/cluster/kubectl.ts';
 import { rounds, seed, seededRandom } from '../support/runs/rounds.ts';
 import { assertWhole, failuresOf, untilMoreSucceed } from './checks.ts';
+import { reconnecting } from './reconnecting.ts';
 
 const test = anyTest.serial as TestFn<{ vault: ClusterVault }>;
 const retry = { ...defaultRetry, attempts: 1 };
-/** A client that opens a connection for each request. */
-const reconnecting: typeof fetch = (input, init) => {
-  const headers = new Headers(init?.headers);
-  headers.set('connection', 'close');
-  return fetch(input, { ...init, headers });
-};
 
 test.before(async (t) => {
   t.timeout(600_000);
@@ -106,9 +101,7 @@ async function replace({ namespace, kubectl }: ClusterVault, name: string): Prom
 
 /** Kills a container of a pod, and waits until it runs again and the pod is ready. */
 async function restart({ kubectl }: ClusterVault, pod: string, container: string): Promise<void> {
-  const path = container === 'signer' ? 'initContainerStatuses' : 'containerStatuses';
-  const query = `--output=jsonpath={.status.${path}[?(@.name=="${container}")].restartCount}`;
-  const restarts = async () => Number(await kubectl('get', 'pod', pod, query));
+  const restarts = async () => (await statusOf(kubectl, pod, container)).restartCount;
   const before = await restarts();
   await killContainer(kubectl, pod, container);
   await until(async () => (await restarts()) > before, {

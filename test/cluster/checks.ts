@@ -2,9 +2,7 @@ import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { ExecutionContext } from 'ava';
 import { until } from '../../app/dev/processes/until.ts';
-import { createNodeHash } from '../../client/node/hash.ts';
 import { verifyKeyChain } from '../../client/proofs/key-chain.ts';
-import { createVaultClient } from '../../client/vault.ts';
 import {
   assertNoViolation,
   assertProofsVerify,
@@ -16,6 +14,7 @@ import type { Load } from '../faults/vault/load.ts';
 import type { ClusterVault } from '../support/cluster/cluster-vault.ts';
 import { temporaryDirectory } from '../support/processes/processes.ts';
 import { runDemo } from '../support/processes/run-demo.ts';
+import { keysOf } from './signing-keys.ts';
 
 /** Asserts that the demo certifies a file with the vault, and that OpenSSL verifies the proof. */
 export async function assertDemoRuns(t: ExecutionContext, vault: ClusterVault): Promise<void> {
@@ -45,8 +44,7 @@ export async function assertKeysGoOn(
 ): Promise<void> {
   await assertWhole(t, vault);
   await assertSealsVerify(t, vault, { answered: [], random });
-  const { auditKeys } = createVaultClient({ baseUrl: vault.baseUrl, createHash: createNodeHash });
-  const keys = (await auditKeys()).filter(({ purpose }) => purpose === 'audit');
+  const keys = (await keysOf(vault)).filter(({ purpose }) => purpose === 'audit');
   const first = keys.find(({ generation }) => generation === 1);
   const trusted = verifyKeyChain(keys, { pinned: [first?.fingerprint ?? ''] });
   t.deepEqual(trusted.toSorted(), keys.map(({ keyId }) => keyId).toSorted());

@@ -6,9 +6,6 @@ import anyTest, { type TestFn } from 'ava';
 import { projectFile } from '../../app/dev/files/project.ts';
 import { until } from '../../app/dev/processes/until.ts';
 import { defaultRetry } from '../../client/http/retry.ts';
-import type { AuditKey } from '../../client/proofs/audit-key.ts';
-import { createNodeHash } from '../../client/node/hash.ts';
-import { createVaultClient } from '../../client/vault.ts';
 import { listOperatorMetrics } from '../../k8s/operating/metrics.ts';
 import { startLoad } from '../faults/vault/load.ts';
 import { createAccount, logIn } from '../faults/vault/user.ts';
@@ -17,41 +14,29 @@ import { killPods } from '../support/cluster/kill.ts';
 import { apply, list, type ClusterObject } from '../support/cluster/kubectl.ts';
 import { temporaryDirectory } from '../support/processes/processes.ts';
 import { rounds, seed, seededRandom } from '../support/runs/rounds.ts';
-import { withoutLimits } from '../support/vault/without-limits.ts';
 import { assertKeysGoOn, failuresOf, untilMoreSucceed } from './checks.ts';
+import {
+  askForRotation,
+  keysOf,
+  purposes,
+  readStatus,
+  resource,
+  shortPublication,
+  untilAnswered,
+  type Purpose,
+} from './signing-keys.ts';
 
 const test = anyTest.serial as TestFn<{ vault: ClusterVault }>;
-const purposes = ['audit', 'token'] as const;
 const retry = { ...defaultRetry, attempts: 1 };
 const operatorPods = 'app.kubernetes.io/component=operator';
-/** Long enough for each process to learn of a new key before it signs. */
-const environment = { ...withoutLimits, KEYS_PUBLISH_SECONDS: '12' };
-const variables = Object.entries(environment).map(([name, value]) => ({ name, value }));
-const values = ['replicaCount=2', 'operator.enabled=true', `extraEnv=${JSON.stringify(variables)}`];
+const values = ['replicaCount=2', 'operator.enabled=true', shortPublication];
 const rotationMs = 180_000;
-
-interface SigningKeyObject {
-  readonly metadata: { readonly name: string };
-  readonly status?: {
-    readonly keyId?: string;
-    readonly spareKeyId?: string;
-    readonly generation?: number;
-    readonly answeredRequest?: string;
-    readonly conditions: readonly { readonly type: string; readonly reason: string }[];
-  };
-}
 
 test.before(async (t) => {
   t.timeout(600_000);
   const vault = await createClusterVault();
   t.context = { vault };
   await vault.install(values);
-  const resource = (kind: string, name: string, spec: object) => ({
-    apiVersion: 'probatio.dev/v1alpha1',
-    kind,
-    metadata: { name },
-    spec,
-  });
   await apply(vault.namespace, [
     ...purposes.map((purpose) => resource('SigningKey', purpose, { purpose, rotateEvery: '720h' })),
     resource('VaultMaintenance', 'vault', { retryDeadLetters: { everyMinutes: 5 } }),
@@ -108,8 +93,9 @@ test('both keys are rotated under load, and no request fails', async (t) => {
   const before = await keysOf(vault);
   try {
     const asked = randomUUID();
-    for (const purpose of purposes) await ask(vault, purpose, asked);
-    for (const purpose of purposes) await untilAnswered(vault, purpose, asked);
+    for (const purpose of purposes) await askForRotation(vault, purpose, asked);
+    for (const purpose of purposes)
+      await untilAnswered(vault, purpose, { text: asked, timeoutMs: rotationMs });
     for (const purpose of purposes) await untilIdle(vault, purpose);
     await untilMoreSucceed(load);
   } finally {
@@ -139,11 +125,11 @@ test('an operator that is killed anywhere ends in the same keys', async (t) => {
   const before = await keysOf(vault);
   for (let round = 1; round <= rounds; round += 1) {
     const asked = randomUUID();
-    for (const purpose of purposes) await ask(vault, purpose, asked);
+    for (const purpose of purposes) await askForRotation(vault, purpose, asked);
     await delay(random() * 20_000);
     await killPods(vault.kubectl, operatorPods);
     for (const purpose of purposes) {
-      await untilAnswered(vault, purpose, asked);
+      await untilAnswered(vault, purpose, { text: asked, timeoutMs: rotationMs });
       await untilIdle(vault, purpose);
     }
     const after = await keysOf(vault);
@@ -183,7 +169,7 @@ test('definitions that a release changes keep their resources', async (t) => {
 test('the resources outlive a release, and the next one goes on with them', async (t) => {
   t.timeout(400_000);
   const { vault } = t.context;
-  const before = await read(vault, 'audit');
+  const before = await readStatus(vault, 'audit');
   await vault.helm('uninstall', 'vault', '--wait');
   t.deepEqual(
     (await list(vault.kubectl, 'signingkeys')).map(({ metadata }) => metadata.name),
@@ -191,7 +177,7 @@ test('the resources outlive a release, and the next one goes on with them', asyn
   );
   await vault.install(values);
   await untilIdle(vault, 'audit');
-  t.is((await read(vault, 'audit'))?.keyId, before?.keyId);
+  t.is((await readStatus(vault, 'audit'))?.keyId, before?.keyId);
   t.is((await keysOf(vault)).filter(({ state }) => state === 'ACTIVE').length, purposes.length);
 });
 
@@ -201,9 +187,9 @@ test('a namespace that is deleted in the middle of a rotation goes', async (t) =
   const { namespace, kubectl } = vault;
   // The successor that the second rotation needs is made after the first one.
   const asked = randomUUID();
-  await ask(vault, 'audit', asked);
-  await untilAnswered(vault, 'audit', asked);
-  await ask(vault, 'audit', randomUUID());
+  await askForRotation(vault, 'audit', asked);
+  await untilAnswered(vault, 'audit', { text: asked, timeoutMs: rotationMs });
+  await askForRotation(vault, 'audit', randomUUID());
   await until(async () => (await rotatingReason(vault, 'audit')) === 'Publishing', {
     what: 'the publication of a successor',
     timeoutMs: rotationMs,
@@ -212,37 +198,15 @@ test('a namespace that is deleted in the middle of a rotation goes', async (t) =
   await t.notThrowsAsync(kubectl('delete', 'namespace', namespace, '--timeout=120s'));
 });
 
-const keysOf = async ({ baseUrl }: ClusterVault): Promise<readonly AuditKey[]> =>
-  createVaultClient({ baseUrl, createHash: createNodeHash }).auditKeys();
-
-/** Asks for one rotation. */
-async function ask({ kubectl }: ClusterVault, purpose: string, text: string): Promise<void> {
-  const annotation = `probatio.dev/rotate-now=${text}`;
-  await kubectl('annotate', '--overwrite', 'signingkey', purpose, annotation);
-}
-
-async function read({ kubectl }: ClusterVault, purpose: string) {
-  const printed = await kubectl('get', 'signingkey', purpose, '--output=json');
-  return (JSON.parse(printed) as SigningKeyObject).status;
-}
-
-async function rotatingReason(vault: ClusterVault, purpose: string) {
-  const status = await read(vault, purpose);
+async function rotatingReason(vault: ClusterVault, purpose: Purpose) {
+  const status = await readStatus(vault, purpose);
   return status?.conditions.find(({ type }) => type === 'Rotating')?.reason;
 }
 
-async function untilAnswered(vault: ClusterVault, purpose: string, text: string): Promise<void> {
-  await until(async () => (await read(vault, purpose))?.answeredRequest === text, {
-    what: `a rotation of ${purpose}`,
-    timeoutMs: rotationMs,
-    intervalMs: 500,
-  });
-}
-
 /** Waits until the key has its published successor, and nothing is left to do. */
-async function untilIdle(vault: ClusterVault, purpose: string): Promise<void> {
+async function untilIdle(vault: ClusterVault, purpose: Purpose): Promise<void> {
   const isIdle = async () => {
-    const hasSpare = (await read(vault, purpose))?.spareKeyId !== undefined;
+    const hasSpare = (await readStatus(vault, purpose))?.spareKeyId !== undefined;
     return hasSpare && (await rotatingReason(vault, purpose)) === 'Idle';
   };
   const what = `a successor of ${purpose}`;
@@ -252,7 +216,7 @@ async function untilIdle(vault: ClusterVault, purpose: string): Promise<void> {
 /** Waits until the events of a key have these reasons, in this order. */
 async function untilEvents(
   { kubectl }: ClusterVault,
-  purpose: string,
+  purpose: Purpose,
   ...reasons: readonly string[]
 ): Promise<void> {
   const haveAll = async () => {

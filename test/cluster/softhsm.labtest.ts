@@ -3,9 +3,6 @@ import { setTimeout as delay } from 'node:timers/promises';
 import anyTest, { type TestFn } from 'ava';
 import { until } from '../../app/dev/processes/until.ts';
 import { defaultRetry } from '../../client/http/retry.ts';
-import { createNodeHash } from '../../client/node/hash.ts';
-import type { AuditKey } from '../../client/proofs/audit-key.ts';
-import { createVaultClient } from '../../client/vault.ts';
 import { startLoad } from '../faults/vault/load.ts';
 import { createAccount, logIn } from '../faults/vault/user.ts';
 import { addressOf } from '../support/cluster/backends.ts';
@@ -17,7 +14,7 @@ import {
 import { killPods } from '../support/cluster/kill.ts';
 import { apply, list } from '../support/cluster/kubectl.ts';
 import { rounds, seed, seededRandom } from '../support/runs/rounds.ts';
-import { withoutLimits } from '../support/vault/without-limits.ts';
+import { untilReady } from '../support/vault/vault.ts';
 import {
   assertDemoRuns,
   assertKeysGoOn,
@@ -25,15 +22,20 @@ import {
   failuresOf,
   untilMoreSucceed,
 } from './checks.ts';
+import { reconnecting } from './reconnecting.ts';
+import {
+  askForRotation,
+  keysOf,
+  purposes,
+  resource,
+  shortPublication,
+  untilAnswered,
+  type Purpose,
+} from './signing-keys.ts';
 
 const test = anyTest.serial as TestFn<{ vault: ClusterVault }>;
-const purposes = ['audit', 'token'] as const;
-type Purpose = (typeof purposes)[number];
 const retry = { ...defaultRetry, attempts: 1 };
-/** Long enough for each process to learn of a new key before it signs. */
-const environment = { ...withoutLimits, KEYS_PUBLISH_SECONDS: '12' };
-const variables = Object.entries(environment).map(([name, value]) => ({ name, value }));
-const values = ['replicaCount=2', `extraEnv=${JSON.stringify(variables)}`];
+const values = ['replicaCount=2', shortPublication];
 const restartMs = 400_000;
 const secretNames = ['token', 'api-keys', 'internal-api'].map((name) => `${fullname}-${name}`);
 
@@ -77,7 +79,7 @@ test('a key is rotated by a Job under load, and no request fails', async (t) => 
   t.timeout(2 * restartMs);
   t.log(`SEED=${seed}`);
   const { vault } = t.context;
-  const user = await logIn(vault, await createAccount(vault), { retry });
+  const user = await logIn(vault, await createAccount(vault), { retry, fetch: reconnecting });
   const load = startLoad(vault.baseUrl, [user], seededRandom(seed));
   try {
     await untilMoreSucceed(load);
@@ -100,13 +102,17 @@ test('pods that are deleted all at once come back with the keys', async (t) => {
   t.timeout(restartMs);
   const { vault } = t.context;
   const before = await keysOf(vault);
-  await killPods(vault.kubectl, 'app.kubernetes.io/component=api');
-  await vault.kubectl('rollout', 'status', `deployment/${fullname}`, '--timeout=300s');
-  await until(async () => (await fetch(`${vault.baseUrl}/health/ready`)).status === 200, {
-    what: 'a pod that is ready',
+  const selector = 'app.kubernetes.io/component=api';
+  await killPods(vault.kubectl, selector);
+  // The status of the Deployment may still be that of the pods that were killed.
+  await until(async () => (await list(vault.kubectl, 'pods', selector)).length === 2, {
+    what: 'new pods',
     timeoutMs: 60_000,
     intervalMs: 500,
   });
+  const pods = ['pods', `--selector=${selector}`];
+  await vault.kubectl('wait', '--for=condition=Ready', ...pods, '--timeout=300s');
+  await untilReady(vault.baseUrl);
   t.deepEqual(await keysOf(vault), before);
   await t.notThrowsAsync(logIn(vault, await createAccount(vault)));
   await assertWhole(t, vault);
@@ -121,14 +127,9 @@ test('the operator rotates both keys by Jobs under load, though pods are killed'
   await vault.install([...values, 'operator.enabled=true']);
   await apply(
     vault.namespace,
-    purposes.map((purpose) => ({
-      apiVersion: 'probatio.dev/v1alpha1',
-      kind: 'SigningKey',
-      metadata: { name: purpose },
-      spec: { purpose, keepSpare: false },
-    })),
+    purposes.map((purpose) => resource('SigningKey', purpose, { purpose, keepSpare: false })),
   );
-  const user = await logIn(vault, await createAccount(vault), { retry });
+  const user = await logIn(vault, await createAccount(vault), { retry, fetch: reconnecting });
   const load = startLoad(vault.baseUrl, [user], random);
   try {
     await untilMoreSucceed(load);
@@ -136,13 +137,14 @@ test('the operator rotates both keys by Jobs under load, though pods are killed'
       for (const purpose of purposes) {
         const generation =
           1 + (await labelsOf(vault)).filter((one) => one.startsWith(purpose)).length;
-        const asked = await askForRotation(vault, purpose);
+        const asked = randomUUID();
+        await askForRotation(vault, purpose, asked);
         const job = `${fullname}-keygen-${purpose}-${generation}-0`;
         await untilExists(vault, job);
         await delay(random() * 15_000);
         await killPods(vault.kubectl, `batch.kubernetes.io/job-name=${job}`);
         await killPods(vault.kubectl, 'app.kubernetes.io/component=operator');
-        await untilRotated(vault, purpose, asked);
+        await untilAnswered(vault, purpose, { text: asked, timeoutMs: 2 * restartMs });
         t.deepEqual(failuresOf(load), [], `a new ${purpose} key`);
         const active = (await keysOf(vault)).filter(({ state }) => state === 'ACTIVE');
         t.is(active.find((key) => key.purpose === purpose)?.generation, generation);
@@ -171,9 +173,6 @@ test('an uninstalled release leaves the token, and finds it again', async (t) =>
   await assertWhole(t, vault);
 });
 
-const keysOf = async ({ baseUrl }: ClusterVault): Promise<readonly AuditKey[]> =>
-  createVaultClient({ baseUrl, createHash: createNodeHash }).auditKeys();
-
 /** Lists the registered keys by purpose and generation. */
 async function labelsOf(vault: ClusterVault): Promise<readonly string[]> {
   const keys = await keysOf(vault);
@@ -196,28 +195,6 @@ async function untilComplete({ kubectl }: ClusterVault, job: string): Promise<vo
   const waited = kubectl('wait', '--for=condition=Complete', `job/${job}`, '--timeout=300s');
   await waited.catch(async (cause: unknown) => {
     throw new Error(await kubectl('logs', `job/${job}`), { cause });
-  });
-}
-
-/** Asks the operator for one rotation. Returns by what its answer is known. */
-async function askForRotation({ kubectl }: ClusterVault, purpose: Purpose): Promise<string> {
-  const asked = randomUUID();
-  await kubectl(
-    'annotate',
-    '--overwrite',
-    'signingkey',
-    purpose,
-    `probatio.dev/rotate-now=${asked}`,
-  );
-  return asked;
-}
-
-async function untilRotated({ kubectl }: ClusterVault, purpose: Purpose, asked: string) {
-  const answered = '--output=jsonpath={.status.answeredRequest}';
-  await until(async () => (await kubectl('get', 'signingkey', purpose, answered)) === asked, {
-    what: `a rotation of ${purpose}`,
-    timeoutMs: 2 * restartMs,
-    intervalMs: 1_000,
   });
 }
 

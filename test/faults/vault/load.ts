@@ -67,7 +67,7 @@ export function startLoad(baseUrl: string, users: readonly User[], random: () =>
 
   function run(user: User): Promise<unknown> {
     const { session, masterKey } = user;
-    const login = createRepeatedLogin(baseUrl, user);
+    const login = createRepeatedLogin(baseUrl, user, user.fetch);
     const store = () => {
       const bytes = randomBytes(1 + Math.floor(random() * maxFileBytes));
       const source = blobSource(new Blob([bytes]));

@@ -16,6 +16,8 @@ export interface Account {
 export interface User extends Account {
   readonly session: VaultSession;
   readonly masterKey: Bytes;
+  /** Sends the requests of its client; the global fetch if undefined. */
+  readonly fetch: typeof globalThis.fetch | undefined;
 }
 
 export interface ClientOptions {
@@ -45,7 +47,8 @@ export async function logIn(
   options: ClientOptions = {},
 ): Promise<User> {
   const session = await createClient(vault, options).login(account);
-  return { ...account, session, masterKey: await session.envelopes.openMasterKey() };
+  const masterKey = await session.envelopes.openMasterKey();
+  return { ...account, session, masterKey, fetch: options.fetch };
 }
 
 function createClient({ baseUrl }: Pick<VaultProcesses, 'baseUrl'>, options: ClientOptions) {

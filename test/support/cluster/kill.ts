@@ -3,7 +3,9 @@ import type { Kubectl } from './kubectl.ts';
 
 interface ContainerStatus {
   readonly name: string;
-  readonly containerID: string;
+  /** Absent until it has run. */
+  readonly containerID?: string;
+  readonly restartCount: number;
 }
 
 interface Pod {
@@ -19,13 +21,24 @@ export async function killPods(kubectl: Kubectl, selector: string): Promise<void
 
 /** Kills all processes of a container of a pod, as the kernel does when memory is short. */
 export async function killContainer(kubectl: Kubectl, pod: string, name: string): Promise<void> {
+  const { containerID } = await statusOf(kubectl, pod, name);
+  const id = containerID?.replace('containerd://', '') ?? '';
+  if (id === '') throw new Error(`the container ${name} of ${pod} does not run`);
+  await killAll('cgroup', (cgroups) => cgroups.includes(id));
+}
+
+/** Resolves with the status of a container, or of a sidecar. Throws if the pod has none. */
+export async function statusOf(
+  kubectl: Kubectl,
+  pod: string,
+  name: string,
+): Promise<ContainerStatus> {
   const { status } = JSON.parse(await kubectl('get', 'pod', pod, '--output=json')) as Pod;
   const found = [...status.initContainerStatuses, ...status.containerStatuses].find(
     (container) => container.name === name,
   );
-  const id = found?.containerID.replace('containerd://', '') ?? '';
-  if (id === '') throw new Error(`${pod} has no container ${name} that runs`);
-  await killAll('cgroup', (cgroups) => cgroups.includes(id));
+  if (found === undefined) throw new Error(`${pod} has no container ${name}`);
+  return found;
 }
 
 /** Kills the node's kubelet, which the lab starts again. */
