@@ -4,11 +4,12 @@ import { readSealedEntry } from '../../../client/demo/steps/sealed-entry.ts';
 import { openDocument } from '../../../client/documents/open-document.ts';
 import { searchDocuments } from '../../../client/documents/search-documents.ts';
 import { downloadFile } from '../../../client/downloads/download.ts';
-import { blobSource } from '../../../client/files/byte-source.ts';
+import { blobSource, type ByteSource } from '../../../client/files/byte-source.ts';
 import { createWasmHash } from '../../../client/crypto/hash.ts';
 import type { StoredFile } from '../../../client/files/stored-file.ts';
 import { verifyProof } from '../../../client/proofs/verify-proof.ts';
 import { present } from './account.ts';
+import { pauseBeforeEnd } from './pausing-source.ts';
 
 /** The part of the DOM that the page needs: the project is checked with the types of Node. */
 declare const document: { querySelector(selectors: string): { readonly files: readonly File[] } };
@@ -17,16 +18,28 @@ interface OfDocument {
   readonly id: string;
 }
 
+let paused: { readonly stored: ReturnType<typeof store>; goOn(): void } | undefined;
+
 export const documentSteps = {
-  async storeChosenFile({ keyword }: { readonly keyword: string }) {
-    const { session, masterKey } = present();
-    const [file] = document.querySelector('input[type=file]').files;
-    if (file === undefined) throw new Error('no file is chosen');
-    const source = blobSource(file);
-    const { name } = file;
-    const mediaType = 'application/octet-stream';
-    const keywords = [keyword];
-    return session.storeDocument({ source, name, mediaType, keywords, masterKey });
+  storeChosenFile({ keyword }: { readonly keyword: string }) {
+    const file = chosenFile();
+    return store(file.name, blobSource(file), keyword);
+  },
+
+  /** Begins to store the chosen file, and resolves when all but its last bytes are read. */
+  async storeAlmostAll({ keyword }: { readonly keyword: string }) {
+    const file = chosenFile();
+    const { source, isPaused, goOn } = pauseBeforeEnd(blobSource(file));
+    const stored = store(file.name, source, keyword);
+    paused = { stored, goOn };
+    await Promise.race([isPaused, stored]);
+  },
+
+  /** Stores the rest of the file of `storeAlmostAll`. */
+  async storeRest() {
+    if (paused === undefined) throw new Error('no file is paused');
+    paused.goOn();
+    return paused.stored;
   },
 
   /** Resolves with the verdict on the proof. Throws if the proof is not of this document. */
@@ -78,6 +91,18 @@ export const documentSteps = {
     return files;
   },
 };
+
+function chosenFile(): File {
+  const [file] = document.querySelector('input[type=file]').files;
+  if (file === undefined) throw new Error('no file is chosen');
+  return file;
+}
+
+function store(name: string, source: ByteSource, keyword: string) {
+  const { session, masterKey } = present();
+  const mediaType = 'application/octet-stream';
+  return session.storeDocument({ source, name, mediaType, keywords: [keyword], masterKey });
+}
 
 /** Resolves with the size and the SHA-256 of the plaintext. */
 async function readFile(
