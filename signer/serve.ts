@@ -47,8 +47,9 @@ export async function serve(stopSignal: Promise<NodeJS.Signals>): Promise<void> 
   void stopSignal.then(stop);
 
   try {
-    await serveMetrics(config, registry, log);
     await listenOnSocket(server, config.socketPath);
+    // The probe of the start in Kubernetes takes an answer of `/live` for a signer that listens.
+    await serveMetrics(config, registry, log);
     remark(config, log);
     log.info({ socketPath: config.socketPath }, 'listening');
     await hsm.run();

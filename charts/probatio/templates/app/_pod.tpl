@@ -168,10 +168,11 @@ directory to which nobody else can write, which that of an emptyDir is not.
   ports:
     - { name: signer-metrics, containerPort: {{ .Values.ports.signerMetrics }} }
   # The probes never ask for the state of the HSM: a restart would try a wrong PIN once more.
+  # The signer answers once its socket is there: the app starts after that.
   startupProbe:
-    exec:
-      command: [test, -S, /run/probatio/signer/signer.sock]
+    httpGet: { path: /live, port: signer-metrics }
     periodSeconds: 1
+    timeoutSeconds: 5
     failureThreshold: 60
   livenessProbe:
     httpGet: { path: /live, port: signer-metrics }
