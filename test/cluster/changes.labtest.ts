@@ -2,7 +2,6 @@ import { setTimeout as delay } from 'node:timers/promises';
 import anyTest, { type TestFn } from 'ava';
 import { until } from '../../app/dev/processes/until.ts';
 import { defaultRetry } from '../../client/http/retry.ts';
-import { startLoad } from '../faults/vault/load.ts';
 import { createAccount, logIn } from '../faults/vault/user.ts';
 import {
   createClusterVault,
@@ -12,8 +11,8 @@ import {
 import { killContainer, killKubelet, statusOf } from '../support/cluster/kill.ts';
 import { evict, list } from '../support/cluster/kubectl.ts';
 import { rounds, seed, seededRandom } from '../support/runs/rounds.ts';
-import { assertWhole, failuresOf, untilMoreSucceed } from './checks.ts';
-import { reconnecting } from './reconnecting.ts';
+import { assertWhole } from './checks.ts';
+import { failuresOf, reconnecting, startClusterLoad, untilMoreSucceed } from './loads.ts';
 
 const test = anyTest.serial as TestFn<{ vault: ClusterVault }>;
 const retry = { ...defaultRetry, attempts: 1 };
@@ -32,7 +31,7 @@ test('no request fails while a value, the pods and their number change', async (
   const loads = await Promise.all(
     [{ retry }, { retry, fetch: reconnecting }].map(async (options) => {
       const user = await logIn(vault, await createAccount(vault), options);
-      return startLoad(vault.baseUrl, [user], seededRandom(seed));
+      return startClusterLoad(vault, user, seededRandom(seed));
     }),
   );
   const during = async (what: string, change: () => Promise<unknown>) => {
@@ -63,7 +62,7 @@ test('whatever is killed, each entry is sealed once', async (t) => {
   const { vault } = t.context;
   const random = seededRandom(seed);
   const user = await logIn(vault, await createAccount(vault), { retry });
-  const load = startLoad(vault.baseUrl, [user], random);
+  const load = startClusterLoad(vault, user, random);
   const strike = async (kill: () => Promise<void>) => {
     await untilMoreSucceed(load);
     await delay(random() * 2_000);

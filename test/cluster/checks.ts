@@ -1,7 +1,6 @@
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { ExecutionContext } from 'ava';
-import { until } from '../../app/dev/processes/until.ts';
 import { verifyKeyChain } from '../../client/proofs/key-chain.ts';
 import {
   assertNoViolation,
@@ -10,7 +9,6 @@ import {
   untilSealed,
 } from '../faults/audit/audit-check.ts';
 import { assertSealsVerify } from '../faults/audit/seals-check.ts';
-import type { Load } from '../faults/vault/load.ts';
 import type { ClusterVault } from '../support/cluster/cluster-vault.ts';
 import { temporaryDirectory } from '../support/processes/processes.ts';
 import { runDemo } from '../support/processes/run-demo.ts';
@@ -53,24 +51,4 @@ export async function assertKeysGoOn(
     'select key_id as "keyId" from audit_entries order by id desc limit 1',
   );
   t.is(newest?.keyId, keys.find(({ state }) => state === 'ACTIVE')?.keyId);
-}
-
-/** Lists the failures of loads, and the actions that were postponed. */
-export function failuresOf(...loads: readonly Load[]): readonly string[] {
-  return loads.flatMap(({ report: { failures, postponed } }) =>
-    failures.concat(
-      Object.entries(postponed).flatMap(([action, count]) => (count > 0 ? [action] : [])),
-    ),
-  );
-}
-
-/** Waits until each load has certified and read more. */
-export async function untilMoreSucceed(...loads: readonly Load[]): Promise<void> {
-  for (const { report } of loads) {
-    const { certify, read } = report.succeeded;
-    await until(() => report.succeeded.certify > certify + 2 && report.succeeded.read > read + 2, {
-      what: 'a load to go on',
-      timeoutMs: 60_000,
-    });
-  }
 }

@@ -7,14 +7,14 @@ import { projectFile } from '../../app/dev/files/project.ts';
 import { until } from '../../app/dev/processes/until.ts';
 import { defaultRetry } from '../../client/http/retry.ts';
 import { listOperatorMetrics } from '../../k8s/operating/metrics.ts';
-import { startLoad } from '../faults/vault/load.ts';
 import { createAccount, logIn } from '../faults/vault/user.ts';
 import { createClusterVault, type ClusterVault } from '../support/cluster/cluster-vault.ts';
 import { killPods } from '../support/cluster/kill.ts';
 import { apply, list, type ClusterObject } from '../support/cluster/kubectl.ts';
 import { temporaryDirectory } from '../support/processes/processes.ts';
 import { rounds, seed, seededRandom } from '../support/runs/rounds.ts';
-import { assertKeysGoOn, failuresOf, untilMoreSucceed } from './checks.ts';
+import { assertKeysGoOn } from './checks.ts';
+import { failuresOf, startClusterLoad, untilMoreSucceed } from './loads.ts';
 import {
   askForRotation,
   keysOf,
@@ -89,7 +89,7 @@ test('both keys are rotated under load, and no request fails', async (t) => {
   const { vault } = t.context;
   const random = seededRandom(seed);
   const user = await logIn(vault, await createAccount(vault), { retry });
-  const load = startLoad(vault.baseUrl, [user], random);
+  const load = startClusterLoad(vault, user, random);
   const before = await keysOf(vault);
   try {
     const asked = randomUUID();

@@ -3,7 +3,6 @@ import { setTimeout as delay } from 'node:timers/promises';
 import anyTest, { type TestFn } from 'ava';
 import { until } from '../../app/dev/processes/until.ts';
 import { defaultRetry } from '../../client/http/retry.ts';
-import { startLoad } from '../faults/vault/load.ts';
 import { createAccount, logIn } from '../faults/vault/user.ts';
 import { addressOf } from '../support/cluster/backends.ts';
 import {
@@ -15,14 +14,8 @@ import { killPods } from '../support/cluster/kill.ts';
 import { apply, list } from '../support/cluster/kubectl.ts';
 import { rounds, seed, seededRandom } from '../support/runs/rounds.ts';
 import { untilReady } from '../support/vault/vault.ts';
-import {
-  assertDemoRuns,
-  assertKeysGoOn,
-  assertWhole,
-  failuresOf,
-  untilMoreSucceed,
-} from './checks.ts';
-import { reconnecting } from './reconnecting.ts';
+import { assertDemoRuns, assertKeysGoOn, assertWhole } from './checks.ts';
+import { failuresOf, reconnecting, startClusterLoad, untilMoreSucceed } from './loads.ts';
 import {
   askForRotation,
   keysOf,
@@ -80,7 +73,7 @@ test('a key is rotated by a Job under load, and no request fails', async (t) => 
   t.log(`SEED=${seed}`);
   const { vault } = t.context;
   const user = await logIn(vault, await createAccount(vault), { retry, fetch: reconnecting });
-  const load = startLoad(vault.baseUrl, [user], seededRandom(seed));
+  const load = startClusterLoad(vault, user, seededRandom(seed));
   try {
     await untilMoreSucceed(load);
     await createJob(vault, 'audit', 'rotate-audit');
@@ -130,7 +123,7 @@ test('the operator rotates both keys by Jobs under load, though pods are killed'
     purposes.map((purpose) => resource('SigningKey', purpose, { purpose, keepSpare: false })),
   );
   const user = await logIn(vault, await createAccount(vault), { retry, fetch: reconnecting });
-  const load = startLoad(vault.baseUrl, [user], random);
+  const load = startClusterLoad(vault, user, random);
   try {
     await untilMoreSucceed(load);
     for (let round = 1; round <= rounds; round += 1) {

@@ -28,14 +28,19 @@ export interface Load {
 /** Actions that need a signature: while the signer is down they get a 503. */
 const needsSigner: ReadonlySet<Action> = new Set(['login', 'certify']);
 const maxFileBytes = 200_000;
-const paceMs = 20;
 
 /**
  * Starts a load: each user logs in, stores and certifies documents and reads, all concurrently,
  * until stopped.
  * @param random Returns a number from 0 to 1, which decides the sizes of the files.
+ * @param paceMs Milliseconds between two actions of a kind.
  */
-export function startLoad(baseUrl: string, users: readonly User[], random: () => number): Load {
+export function startLoad(
+  baseUrl: string,
+  users: readonly User[],
+  random: () => number,
+  paceMs = 20,
+): Load {
   const zero = { login: 0, store: 0, certify: 0, read: 0 };
   const report: LoadReport = {
     succeeded: { ...zero },

@@ -109,7 +109,10 @@ export async function createClusterVault({
         '--timeout=5m',
         ...(wait ? ['--wait'] : []),
         ...set.map((value) => `--set-json=${value}`),
-      );
+      ).catch(async (error: unknown) => {
+        const cause = error instanceof Error ? error.message : String(error);
+        throw new Error(`${cause}\n${await describePods(kubectl)}`);
+      });
       proxy.direct(await addressOf(kubectl, fullname, 80));
       return printed;
     },
@@ -123,9 +126,14 @@ const image = (name: string) => ({
   pullPolicy: 'Never',
 });
 
+/** Requests with which five pods, as during a change, and their backends fit on two processors. */
+const requests = (cpu: string) => ({ requests: { cpu } });
+const signer = { image: image('signer'), resources: requests('50m') };
+
 /** The values of every release of the tests. */
 const values = {
   image: image('app'),
+  resources: requests('100m'),
   http: { publicUrl },
   database: { existingSecret: 'postgres', ownerExistingSecret: 'postgres-owner' },
   redis: { existingSecret: 'redis' },
@@ -136,12 +144,19 @@ const values = {
   operator: { image: image('operator') },
   tests: { publicUrl: `http://${fullname}` },
   signer: {
-    image: image('signer'),
+    ...signer,
     token: { mode: 'softhsm' },
     provisioner: { image: image('provisioner') },
   },
   extraEnv: Object.entries(withoutLimits).map(([name, value]) => ({ name, value })),
 };
+
+/** Shows why pods are not ready: Helm tells only that they are not. */
+async function describePods(kubectl: Kubectl): Promise<string> {
+  const pods = await kubectl('get', 'pods', '--output=wide');
+  const warnings = await kubectl('get', 'events', '--field-selector=type=Warning');
+  return `${pods}\n${warnings}`;
+}
 
 /** The values of a release whose token, and whose internal API keys, are there before it. */
 const externalValues = {
@@ -149,7 +164,7 @@ const externalValues = {
   maintenance: { existingSecret: 'maintenance-api-key' },
   operator: { ...values.operator, existingSecret: 'operator-api-key' },
   signer: {
-    image: image('signer'),
+    ...signer,
     pin: { existingSecret: 'pin' },
     token: { label: tokenLabel },
     library: { path: '/usr/lib/softhsm/libsofthsm2.so' },
