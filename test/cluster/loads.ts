@@ -11,10 +11,7 @@ export function startClusterLoad(vault: ClusterVault, user: User, random: () => 
   return startLoad(vault.baseUrl, [user], random, paceMs);
 }
 
-/**
- * Sends each request on a connection of its own. A request on a connection that is kept may be sent
- * at the moment at which a pod that ends closes it, and fails then.
- */
+/** Sends each request on a connection of its own, which the Service directs anew. */
 export const reconnecting: typeof fetch = (input, init) => {
   const headers = new Headers(init?.headers);
   headers.set('connection', 'close');

@@ -15,7 +15,7 @@ import { apply, list } from '../support/cluster/kubectl.ts';
 import { rounds, seed, seededRandom } from '../support/runs/rounds.ts';
 import { untilReady } from '../support/vault/vault.ts';
 import { assertDemoRuns, assertKeysGoOn, assertWhole } from './checks.ts';
-import { failuresOf, reconnecting, startClusterLoad, untilMoreSucceed } from './loads.ts';
+import { failuresOf, startClusterLoad, untilMoreSucceed } from './loads.ts';
 import {
   askForRotation,
   keysOf,
@@ -72,7 +72,7 @@ test('a key is rotated by a Job under load, and no request fails', async (t) => 
   t.timeout(2 * restartMs);
   t.log(`SEED=${seed}`);
   const { vault } = t.context;
-  const user = await logIn(vault, await createAccount(vault), { retry, fetch: reconnecting });
+  const user = await logIn(vault, await createAccount(vault), { retry });
   const load = startClusterLoad(vault, user, seededRandom(seed));
   try {
     await untilMoreSucceed(load);
@@ -122,7 +122,7 @@ test('the operator rotates both keys by Jobs under load, though pods are killed'
     vault.namespace,
     purposes.map((purpose) => resource('SigningKey', purpose, { purpose, keepSpare: false })),
   );
-  const user = await logIn(vault, await createAccount(vault), { retry, fetch: reconnecting });
+  const user = await logIn(vault, await createAccount(vault), { retry });
   const load = startClusterLoad(vault, user, random);
   try {
     await untilMoreSucceed(load);

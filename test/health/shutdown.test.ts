@@ -1,4 +1,5 @@
 import { Agent, request } from 'node:http';
+import { setTimeout as delay } from 'node:timers/promises';
 import test from 'ava';
 import { until } from '../../app/dev/processes/until.ts';
 import { exchange, openSocket, readAnswer } from '../support/http/raw-http.ts';
@@ -34,16 +35,24 @@ test('after SIGTERM every accepted request is answered, and the exit code is 0',
   t.teardown(() => app[Symbol.asyncDispose]());
   const outcomes: Outcome[] = [];
   // Like a proxy, each client uses one connection until the server asks it to close.
-  const clients = Array.from({ length: 8 }, async () => {
+  const use = async (pauseMs: number, answered: () => void) => {
     const agent = new Agent({ keepAlive: true, maxSockets: 1 });
     let outcome: Outcome;
     do {
+      await delay(pauseMs);
       outcome = await ask(`${app.baseUrl}/v1/auth/srp-params`, agent);
       outcomes.push(outcome);
+      answered();
     } while (outcome.error === undefined && outcome.isLast !== true);
     agent.destroy();
-  });
+  };
+  const paused = Promise.withResolvers<void>();
+  const clients = [
+    ...Array.from({ length: 8 }, () => use(0, () => undefined)),
+    ...Array.from({ length: 8 }, () => use(1_500, paused.resolve)),
+  ];
   await until(() => outcomes.length > 200, { what: '200 responses', timeoutMs: 60_000 });
+  await paused.promise;
   app.process.kill('SIGTERM');
   const exit = await app.process.exited;
   await Promise.all(clients);

@@ -95,8 +95,9 @@ export const httpSettings = {
     drainSeconds: setting('HTTP_DRAIN_SECONDS', Count.max(maxTimerSeconds).default(25), {
       unit: 'seconds',
       description:
-        'How long requests may continue after SIGTERM before their connections are closed. Give ' +
-        'the process a few seconds more before you kill it.',
+        'How long requests may continue after SIGTERM before their connections are closed. For a ' +
+        'fifth of it, 5 s at most, idle connections stay open for a further request. Give the ' +
+        'process a few seconds more before you kill it.',
     }),
     connections: setting('HTTP_CONNECTIONS', Count.default(4_096), {
       unit: 'connections',

@@ -1,6 +1,7 @@
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { setTimeout } from 'node:timers/promises';
+import { promisify } from 'node:util';
 import type Koa from 'koa';
 import type { Log } from '../../telemetry/log.ts';
 import { limitConnections, type ConnectionLimits } from './connection-limits.ts';
@@ -13,7 +14,8 @@ interface ListenOptions extends ConnectionLimits {
   readonly port: number;
 }
 
-const usualLingerMs = 500;
+/** The longest time for which a drain leaves idle connections open. */
+const maxPatienceMs = 5_000;
 
 /** Starts the server. Rejects with the system's error, such as EADDRINUSE if the port is taken. */
 export async function listen(app: Koa, options: ListenOptions, log: Log) {
@@ -63,26 +65,38 @@ export async function listen(app: Koa, options: ListenOptions, log: Log) {
     /**
      * Stops accepting connections and resolves once all requests under way are finished.
      * Connections that are still open after `limitSeconds` are closed.
-     * @param lingerMs Milliseconds to wait for requests that are already in transit.
+     * @param patienceMs Milliseconds for which idle connections stay open for a further request;
+     *   by default a fifth of the limit, and 5 s at most.
      */
-    async drain(limitSeconds: number, lingerMs = usualLingerMs): Promise<void> {
+    async drain(
+      limitSeconds: number,
+      patienceMs = Math.min(limitSeconds * 200, maxPatienceMs),
+    ): Promise<void> {
+      const end = performance.now() + limitSeconds * 1000;
       draining = true;
       for (const response of open) {
         if (!response.headersSent) response.setHeader('Connection', 'close');
       }
-      // Requests that are already in transit on idle connections still get a response, with
-      // `Connection: close`.
-      await setTimeout(lingerMs);
-      await closeWithin(server, limitSeconds);
+      // The next request on a connection gets a response with `Connection: close`. If the server
+      // closed it at once, a request could be in transit, which its client might not repeat.
+      await untilUnused(server, patienceMs);
+      await closeWithin(server, end - performance.now());
     },
   };
 }
 
-async function closeWithin(server: Server, limitSeconds: number): Promise<void> {
+/** Resolves when the server has no connection, or at the limit. */
+async function untilUnused(server: Server, limitMs: number): Promise<void> {
+  const countConnections = promisify(server.getConnections.bind(server));
+  const end = performance.now() + limitMs;
+  while (performance.now() < end && (await countConnections()) > 0) await setTimeout(50);
+}
+
+async function closeWithin(server: Server, limitMs: number): Promise<void> {
   const closed = new Promise<void>((resolve) => server.close(() => resolve()));
   const idle = setInterval(() => server.closeIdleConnections(), 100);
   const limit = new AbortController();
-  void setTimeout(limitSeconds * 1000, undefined, { signal: limit.signal }).then(
+  void setTimeout(limitMs, undefined, { signal: limit.signal }).then(
     () => server.closeAllConnections(),
     () => undefined,
   );
