@@ -109,9 +109,9 @@ export async function createClusterVault({
         '--timeout=5m',
         ...(wait ? ['--wait'] : []),
         ...set.map((value) => `--set-json=${value}`),
-      ).catch(async (error: unknown) => {
-        const cause = error instanceof Error ? error.message : String(error);
-        throw new Error(`${cause}\n${await describePods(kubectl)}`);
+      ).catch(async (error: Error) => {
+        error.message += `\n${await describePods(kubectl)}`;
+        throw error;
       });
       proxy.direct(await addressOf(kubectl, fullname, 80));
       return printed;
