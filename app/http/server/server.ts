@@ -63,10 +63,10 @@ export async function listen(app: Koa, options: ListenOptions, log: Log) {
   return {
     port: (server.address() as AddressInfo).port,
     /**
-     * Stops accepting connections and resolves once all requests under way are finished.
+     * Asks for the end of each connection, and resolves once all requests under way are finished.
      * Connections that are still open after `limitSeconds` are closed.
-     * @param patienceMs Milliseconds for which idle connections stay open for a further request;
-     *   by default a fifth of the limit, and 5 s at most.
+     * @param patienceMs Milliseconds for which new connections are accepted, and idle ones stay
+     *   open for a further request; by default a fifth of the limit, and 5 s at most.
      */
     async drain(
       limitSeconds: number,

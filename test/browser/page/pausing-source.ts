@@ -1,6 +1,6 @@
 import type { ByteSource } from '../../../client/files/byte-source.ts';
 
-/** A source that stops before the last bytes of the file, until `goOn` is called. */
+/** Returns a source that stops before the last bytes of the file, until `goOn` is called. */
 export function pauseBeforeEnd(whole: ByteSource) {
   const pause = Promise.withResolvers<void>();
   const end = Promise.withResolvers<void>();

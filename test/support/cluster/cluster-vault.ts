@@ -151,13 +151,6 @@ const values = {
   extraEnv: Object.entries(withoutLimits).map(([name, value]) => ({ name, value })),
 };
 
-/** Shows why pods are not ready: Helm tells only that they are not. */
-async function describePods(kubectl: Kubectl): Promise<string> {
-  const pods = await kubectl('get', 'pods', '--output=wide');
-  const warnings = await kubectl('get', 'events', '--field-selector=type=Warning');
-  return `${pods}\n${warnings}`;
-}
-
 /** The values of a release whose token, and whose internal API keys, are there before it. */
 const externalValues = {
   internalApi: { existingSecret: 'internal-api-keys' },
@@ -196,6 +189,13 @@ function createApiKeys() {
     secret('maintenance-api-key', { 'api-key': maintenance.key }),
     secret('operator-api-key', { 'api-key': operator.key }),
   ];
+}
+
+/** Shows why pods are not ready: Helm tells only that they are not. */
+async function describePods(kubectl: Kubectl): Promise<string> {
+  const pods = await kubectl('get', 'pods', '--output=wide');
+  const warnings = await kubectl('get', 'events', '--field-selector=type=Warning');
+  return `${pods}\n${warnings}`;
 }
 
 /**
