@@ -96,13 +96,19 @@ test('10 of 50 wrong proofs are checked, and the owner still logs in from home',
   const account = await createAccountFrom(vault);
   const [home, attacker] = [inventClientAddress(), inventClientAddress()];
   t.is((await logInFrom(vault, home, account)).status, 200);
+  // The challenges are asked for one after the other, so that a slow machine refuses none as busy.
+  const proofs = [];
+  for (let i = 0; i < 50; i += 1) {
+    proofs.push(await proofFrom(vault, attacker, account, wrongProof));
+  }
   const answers = await Promise.all(
-    Array.from({ length: 50 }, () => logInFrom(vault, attacker, account, wrongProof)),
+    proofs.map((proof) => postFrom(vault, attacker, '/v1/auth/login/verify', proof)),
   );
-  const judged = answers.filter(({ status }) => status === 401);
-  const refused = answers.filter(({ status }) => status === 429);
-  t.deepEqual([judged.length, refused.length], [10, 40]);
-  for (const answer of refused) {
+  const codes = answers.map(({ body }) => (body as { code: string }).code);
+  const judged = Array.from({ length: 10 }, () => 'invalid_proof');
+  const refused = Array.from({ length: 40 }, () => 'rate_limited');
+  t.deepEqual(codes.toSorted(), [...judged, ...refused]);
+  for (const answer of answers.filter(({ status }) => status === 429)) {
     assertError(t, answer, limited);
     t.true(Number(answer.headers.get('retry-after')) > 0);
   }
