@@ -15,16 +15,21 @@ import { assertWhole } from './checks.ts';
 import { failuresOf, reconnecting, startClusterLoad, untilMoreSucceed } from './loads.ts';
 
 const test = anyTest.serial as TestFn<{ vault: ClusterVault }>;
+/** Values with the images of the release before, if the clone has its commit. */
+const previous =
+  process.env['CLUSTER_HAS_PREVIOUS'] === 'true'
+    ? ['image.tag="previous"', 'signer.image.tag="previous"']
+    : [];
 const retry = { ...defaultRetry, attempts: 1 };
 
 test.before(async (t) => {
   t.timeout(600_000);
   t.context = { vault: await createClusterVault() };
-  await t.context.vault.install(['replicaCount=2']);
+  await t.context.vault.install(['replicaCount=2', ...previous]);
 });
 test.after.always((t) => t.context.vault?.[Symbol.asyncDispose]());
 
-test('no request fails while a value, the pods and their number change', async (t) => {
+test('no request fails while the release, a value, the pods and their number change', async (t) => {
   t.timeout(600_000);
   t.log(`SEED=${seed}`);
   const { vault } = t.context;
@@ -41,6 +46,7 @@ test('no request fails while a value, the pods and their number change', async (
   };
   try {
     await untilMoreSucceed(...loads);
+    await during('the release changes', () => vault.install(['replicaCount=2']));
     const changed = 'http.drainSeconds=20';
     await during('a value changes', () => vault.install(['replicaCount=2', changed]));
     for (const pod of await podsOf(vault))
@@ -61,6 +67,7 @@ test('whatever is killed, each entry is sealed once', async (t) => {
   t.log(`SEED=${seed} ROUNDS=${rounds}`);
   const { vault } = t.context;
   const random = seededRandom(seed);
+  await vault.install(['replicaCount=2']);
   const user = await logIn(vault, await createAccount(vault), { retry });
   const load = startClusterLoad(vault, user, random);
   const strike = async (kill: () => Promise<void>) => {
@@ -83,6 +90,56 @@ test('whatever is killed, each entry is sealed once', async (t) => {
   t.log(JSON.stringify(load.report.succeeded), failuresOf(load));
   await assertWhole(t, vault);
 });
+
+test('the autoscaler adds a pod under load, and takes it away after it', async (t) => {
+  t.timeout(600_000);
+  t.log(`SEED=${seed}`);
+  const { vault } = t.context;
+  const fast = { stabilizationWindowSeconds: 0 };
+  const autoscaling = {
+    enabled: true,
+    minReplicas: 2,
+    maxReplicas: 3,
+    targetCPUUtilizationPercentage: 80,
+    behavior: { scaleUp: fast, scaleDown: fast },
+  };
+  await vault.install([`autoscaling=${JSON.stringify(autoscaling)}`]);
+  const untilReplicas = (count: number) =>
+    until(async () => (await readyReplicas(vault)) === count, {
+      what: `${count} pods`,
+      timeoutMs: 180_000,
+      intervalMs: 1_000,
+    });
+  await untilReplicas(2);
+  const loads = await Promise.all(
+    Array.from({ length: 2 }, async () => {
+      const user = await logIn(vault, await createAccount(vault), { retry });
+      return startClusterLoad(vault, user, seededRandom(seed));
+    }),
+  );
+  try {
+    await untilReplicas(3);
+    await untilMoreSucceed(...loads);
+  } finally {
+    await Promise.all(loads.map((load) => load.stop()));
+  }
+  await untilReplicas(2);
+  t.deepEqual(failuresOf(...loads), []);
+  const events = await vault.kubectl('get', 'events', '--field-selector=reason=SuccessfulRescale');
+  t.log(events);
+  await assertWhole(t, vault);
+});
+
+/** Resolves with the number of ready pods, once no other is starting or ending. */
+async function readyReplicas({ kubectl }: ClusterVault): Promise<number | undefined> {
+  const json = await kubectl('get', 'deployment', fullname, '--output=json');
+  const { spec, status } = JSON.parse(json) as {
+    readonly spec: { readonly replicas: number };
+    readonly status: { readonly replicas?: number; readonly readyReplicas?: number };
+  };
+  const isSettled = status.replicas === spec.replicas && status.readyReplicas === spec.replicas;
+  return isSettled ? spec.replicas : undefined;
+}
 
 async function podsOf({ kubectl }: ClusterVault): Promise<readonly string[]> {
   const pods = await list(kubectl, 'pods', 'app.kubernetes.io/component=api');

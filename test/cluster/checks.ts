@@ -11,14 +11,22 @@ import {
 import { assertSealsVerify } from '../faults/audit/seals-check.ts';
 import type { ClusterVault } from '../support/cluster/cluster-vault.ts';
 import { temporaryDirectory } from '../support/processes/processes.ts';
-import { runDemo } from '../support/processes/run-demo.ts';
+import { runDemo, type DemoOptions } from '../support/processes/run-demo.ts';
 import { keysOf } from './signing-keys.ts';
 
-/** Asserts that the demo certifies a file with the vault, and that OpenSSL verifies the proof. */
-export async function assertDemoRuns(t: ExecutionContext, vault: ClusterVault): Promise<void> {
+/**
+ * Asserts that the demo certifies a file with the vault, and that OpenSSL verifies the proof.
+ * @param access Another way to the vault than its own.
+ */
+export async function assertDemoRuns(
+  t: ExecutionContext,
+  vault: ClusterVault,
+  access: Pick<DemoOptions, 'baseUrl' | 'authorities'> = {},
+): Promise<void> {
   const directory = await temporaryDirectory(t);
   await writeFile(join(directory, 'agreement.txt'), 'what was agreed');
-  const { code, text } = await runDemo(t, { vault, directory, args: ['agreement.txt'] });
+  const args = ['agreement.txt'];
+  const { code, text } = await runDemo(t, { vault, directory, args, ...access });
   t.is(code, 0, text);
   t.regex(text, /^openssl dgst -sha3-256 -verify .*: Verified OK$/m);
 }

@@ -5,6 +5,9 @@ import {
   type ClusterVault,
 } from '../support/cluster/cluster-vault.ts';
 import { apply, list, type ClusterObject } from '../support/cluster/kubectl.ts';
+import { startIngressProxy } from '../support/cluster/ingress.ts';
+import { createCertificate } from '../support/network/certificate.ts';
+import { startTcpProxy } from '../support/network/tcp-proxy.ts';
 import { assertDemoRuns } from './checks.ts';
 
 interface Job {
@@ -16,16 +19,55 @@ interface Job {
 
 const test = anyTest.serial as TestFn<{ vault: ClusterVault }>;
 
+/** The addresses of the pods of the lab, and so of its ingress controller. */
+const podNetwork = '10.244.0.0/16';
+const ingress = {
+  enabled: true,
+  className: 'nginx',
+  hosts: ['localhost'],
+  tls: [{ secretName: 'tls', hosts: ['localhost'] }],
+};
+
 test.before(async (t) => {
   t.timeout(600_000);
   t.context = { vault: await createClusterVault() };
-  t.log(await t.context.vault.install());
+  const values = [
+    `ingress=${JSON.stringify(ingress)}`,
+    `http.trustedProxies=${JSON.stringify([podNetwork])}`,
+  ];
+  t.log(await t.context.vault.install(values));
 });
 test.after.always((t) => t.context.vault?.[Symbol.asyncDispose]());
 
 test('the demo runs through the Service', async (t) => {
   const { vault } = t.context;
   await assertDemoRuns(t, vault);
+});
+
+test('the demo runs through an ingress, which tells the address of its client', async (t) => {
+  t.timeout(180_000);
+  const { vault } = t.context;
+  const { kubectl } = vault;
+  await using certificate = await createCertificate();
+  const address = await startIngressProxy({ ...vault, ingress: fullname, certificate });
+  await using proxy = await startTcpProxy(`https://${address}`);
+  const baseUrl = `https://localhost:${new URL(proxy.url).port}`;
+  await assertDemoRuns(t, vault, { baseUrl, authorities: certificate.file });
+
+  const query = '--output=jsonpath={.status.podIP}';
+  const proxyAddress = await kubectl('get', 'pod', 'ingress', query);
+  const api = '--selector=app.kubernetes.io/component=api';
+  const lines = await kubectl('logs', api, '--container=app', '--tail=-1');
+  const addresses = clientAddresses(lines);
+  t.true(addresses.size > 0);
+  t.false(addresses.has(proxyAddress));
+  const printed = await kubectl('logs', 'pod/ingress');
+  const clients = printed.match(/^\S+(?= - - )/gm) ?? [];
+  t.true(clients.length > 0);
+  t.deepEqual(
+    clients.filter((client) => !addresses.has(client)),
+    [],
+  );
 });
 
 test('each pod runs as its users, with nothing that it could write to', async (t) => {
@@ -108,3 +150,9 @@ test('helm test finds nothing wrong', async (t) => {
   const printed = await t.context.vault.helm('test', 'vault');
   t.is(printed.match(/Phase:\s+Succeeded/g)?.length, 12);
 });
+
+/** Returns the addresses of clients in the log of an app. */
+function clientAddresses(lines: string): ReadonlySet<string> {
+  const found = lines.matchAll(/"clientAddress":"([^"]+)"/g);
+  return new Set([...found].map(([, address]) => String(address)));
+}

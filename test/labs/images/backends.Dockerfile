@@ -1,12 +1,12 @@
 # What a vault needs of others, in one image for tests on a cluster and of docker-compose.yml: Postgres, Redis,
-# an S3 server and a mail server. The context is made by test/labs/images-lab; BASE is a Debian 12, APP the
+# an S3 server, a mail server and the proxy of an ingress. The context is made by test/labs/images-lab; BASE is a Debian 12, APP the
 # image of the app. The commands in public/ are those that docker-compose.yml runs in public images.
 ARG BASE
 ARG APP
 FROM ${APP} AS app
 FROM ${BASE}
 RUN apt-get update \
-  && DEBIAN_FRONTEND=noninteractive apt-get install --yes --no-install-recommends redis-server \
+  && DEBIAN_FRONTEND=noninteractive apt-get install --yes --no-install-recommends redis-server nginx-light \
   && rm -rf /var/lib/apt/lists/*
 COPY --from=app /usr/local/bin/node /usr/local/bin/node
 COPY postgres /opt/postgres

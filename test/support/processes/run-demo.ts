@@ -9,16 +9,19 @@ export interface DemoOptions {
   readonly vault: Pick<Vault, 'baseUrl' | 'mailDirectory'>;
   /** URL to use instead of the vault's own. */
   readonly baseUrl?: string;
+  /** Path of a file with further authorities as PEM. */
+  readonly authorities?: string;
 }
 
 /** Starts `npm run demo -- …` in a directory. */
 export function startDemo(t: ExecutionContext, options: DemoOptions): Program {
-  const { directory, args, vault, baseUrl = vault.baseUrl } = options;
+  const { directory, args, vault, baseUrl = vault.baseUrl, authorities } = options;
   return runProgram(t, ['client/demo/main.ts', ...args], {
     PROBATIO_URL: baseUrl,
     PROBATIO_MAIL: vault.mailDirectory,
     npm_lifecycle_event: 'demo',
     INIT_CWD: directory,
+    ...(authorities === undefined ? {} : { NODE_EXTRA_CA_CERTS: authorities }),
   });
 }
 
