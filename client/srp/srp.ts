@@ -80,16 +80,15 @@ export function toInteger(bytes: Uint8Array): bigint {
 }
 
 /**
- * Raises to a power by square and multiply. The duration depends on the exponent, which is
- * acceptable here: only a client calls this function, on its own machine, with an `a` that is used
- * for one login.
+ * Raises to a power by square and multiply, from the highest bit of the exponent, so that a small
+ * base multiplies cheaply. The duration depends on the exponent, which is acceptable here: only a
+ * client calls this function, on its own machine, with an `a` that is used for one login.
  */
 function modPow(base: bigint, exponent: bigint, modulus: bigint): bigint {
   let result = 1n;
-  let square = base % modulus;
-  for (let rest = exponent; rest > 0n; rest >>= 1n) {
-    if ((rest & 1n) === 1n) result = (result * square) % modulus;
-    square = (square * square) % modulus;
+  for (const bit of exponent.toString(2)) {
+    result = (result * result) % modulus;
+    if (bit === '1') result = (result * base) % modulus;
   }
   return result;
 }

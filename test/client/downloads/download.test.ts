@@ -49,7 +49,7 @@ test.serial('a downloaded file equals the stored one, whatever its size', async 
   for (const size of [0, 1, segmentBytes - 100, 2 * segmentBytes + 7]) {
     const { document, bytes } = await storeBytes(user, size);
     const downloaded = await collect(downloadDocument(tools, { id: document.id, masterKey }));
-    t.deepEqual(downloaded, new Uint8Array(bytes), String(size));
+    t.is(Buffer.compare(downloaded, bytes), 0, String(size));
   }
 });
 
