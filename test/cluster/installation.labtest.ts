@@ -34,6 +34,8 @@ test.before(async (t) => {
   const values = [
     `ingress=${JSON.stringify(ingress)}`,
     `http.trustedProxies=${JSON.stringify([podNetwork])}`,
+    // Its worker sends the mails, without which nobody can register.
+    'worker.enabled=true',
   ];
   t.log(await t.context.vault.install(values));
 });
