@@ -82,8 +82,8 @@ export async function startIsolation(options: IsolationOptions): Promise<Isolati
   async function lookForMissing(): Promise<void> {
     const found = await findMissing(db);
     // While somebody migrates, each look finds fewer.
-    const changed = found.length > 0 !== missing.length > 0;
-    if (changed) log.warn(describeMissing(found));
+    if (found.length > 0 && missing.length === 0) log.error(describeMissing(found));
+    if (found.length === 0 && missing.length > 0) log.info(complete);
     missing = found;
   }
 
@@ -139,8 +139,9 @@ export async function startIsolation(options: IsolationOptions): Promise<Isolati
 
 const asValue = (error: unknown) => error;
 
+const complete = 'the database has every migration of this release now';
+
 function describeMissing(missing: readonly string[]): string {
-  if (missing.length === 0) return 'the database has every migration of this release now';
   const names = missing.join(', ');
   return `nothing is served until probatio migrate has run: the database lacks ${names}`;
 }
