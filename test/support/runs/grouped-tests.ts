@@ -120,8 +120,8 @@ async function runAll(hooks: readonly Hook[], t: ExecutionContext): Promise<void
 
 /** Logs the causes of an error, which AVA does not print. */
 function logCauses(t: ExecutionContext, error: unknown): void {
-  for (let at = error; at instanceof Error && at.cause !== undefined; at = at.cause) {
-    t.log(`caused by ${String(at.cause)}`);
+  for (let at = error; at instanceof Error && at.cause instanceof Error; at = at.cause) {
+    t.log(`caused by ${at.cause.name}: ${at.cause.message}`);
   }
 }
 
