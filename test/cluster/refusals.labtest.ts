@@ -134,8 +134,16 @@ test('a database that is older than the release leaves its pod running, which sa
   const json = await kubectl('get', 'pod', String(pod['metadata'].name), '--output=json');
   const { status } = JSON.parse(json) as ClusterObject;
   t.is(status.phase, 'Running');
-  const response = await fetch(`http://${status.podIP}:8080/health`);
-  t.like(await response.json(), { checks: { database: { error: 'schema_behind' } } });
+  // It listens a moment after it has said so.
+  const health = await until(
+    () =>
+      fetch(`http://${status.podIP}:8080/health`).then(
+        (response) => response.json() as Promise<object>,
+        () => undefined,
+      ),
+    { what: 'the app to listen', timeoutMs: 60_000 },
+  );
+  t.like(health, { checks: { database: { error: 'schema_behind' } } });
   await owner.query('insert into migrations (name) values ($1)', [name]);
   await kubectl('rollout', 'status', `deployment/${fullname}`, '--timeout=120s');
   t.regex(await kubectl(...logs), /the database has every migration of this release now/);
