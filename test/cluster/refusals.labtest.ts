@@ -105,7 +105,7 @@ test('a wrong PIN is tried once by each signer, which says so', async (t) => {
   await vault.install();
 });
 
-test('a database that is older than the release leaves its pod running, which says so', async (t) => {
+test('a database older than the release leaves its pod running, which says so', async (t) => {
   t.timeout(300_000);
   const { kubectl, databases } = t.context.vault;
   const owner = new Client({ connectionString: databases.owner });
