@@ -83,7 +83,9 @@ export async function startIsolation(options: IsolationOptions): Promise<Isolati
     const found = await findMissing(db);
     // While somebody migrates, each look finds fewer.
     if (found.length > 0 && missing.length === 0) log.error(describeMissing(found));
-    if (found.length === 0 && missing.length > 0) log.info(complete);
+    if (found.length === 0 && missing.length > 0) {
+      log.info('the database has every migration of this release now');
+    }
     missing = found;
   }
 
@@ -138,8 +140,6 @@ export async function startIsolation(options: IsolationOptions): Promise<Isolati
 }
 
 const asValue = (error: unknown) => error;
-
-const complete = 'the database has every migration of this release now';
 
 function describeMissing(missing: readonly string[]): string {
   const names = missing.join(', ');
