@@ -6,8 +6,12 @@ export default {
   // requests of the tests begin to time out.
   concurrency: 4,
   extensions: { mjs: true, ts: 'module' },
+  // Much of what tests make lives for a request or two, and is collected while it is young.
+  nodeArguments: ['--max-semi-space-size=32'],
   files: groups === undefined ? ['test/**/*.test.ts'] : [groups],
   require: ['./test/support/openapi/checked-fetch.ts'],
   sortTestFiles: (a, b) => (a < b ? -1 : 1),
   timeout: '3m',
+  // Tests start many programs, and a large process forks slowly.
+  workerThreads: false,
 };

@@ -27,7 +27,7 @@ const templateName = 'probatio_template';
 /** Free bytes of memory that the services of the tests need. */
 const neededBytes = 4 * 2 ** 30;
 
-/** Hundreds of threads load the same files, so they share compiled code. */
+/** Many processes load the same files, so they share compiled code. */
 const cached = { NODE_COMPILE_CACHE: projectFile('node_modules/.cache/compile') };
 
 /** Files and patterns to run, and options, are as AVA's. */

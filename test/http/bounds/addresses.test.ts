@@ -4,6 +4,7 @@ import { listRoutes } from '../../../app/wiring/routes.ts';
 import { assertError } from '../../support/http/error-body.ts';
 import { exchange } from '../../support/http/raw-http.ts';
 import { postJson } from '../../support/http/send.ts';
+import { startOwnRedis } from '../../support/network/own-redis.ts';
 import { startReadyVault } from '../../support/vault/vault.ts';
 
 const email = 'somebody@example.org';
@@ -18,7 +19,8 @@ const limited = listRoutes().flatMap(({ path, aliases = [], addressLimit: limit 
 for (const limit of new Set(limited.map((route) => route.limit))) {
   test(`an address that used up ${limit} is refused before its body is read`, async (t) => {
     const setting = `LIMITS_${limit.toUpperCase().replace('-', '_')}`;
-    const vault = await startReadyVault({ [setting]: '2/1h' });
+    const { url } = await startOwnRedis(t);
+    const vault = await startReadyVault({ [setting]: '2/1h', REDIS_URL: url });
     t.teardown(() => vault.stop());
     const paths = limited.filter((route) => route.limit === limit).map(({ path }) => path);
     const [path = ''] = paths;

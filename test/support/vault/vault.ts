@@ -63,6 +63,7 @@ export async function startVault(
   settings: NodeJS.ProcessEnv = {},
   stack: TestStack = testStack(),
 ): Promise<TestVault> {
+  assertOwnCounts(settings);
   const { postgres, templateDatabase, redisUrl, signerSocketPath, identityProviderUrl } = stack;
   const directory = await mkdtemp(path.join(tmpdir(), 'probatio-vault-'));
   const database = `test_${randomUUID().replaceAll('-', '')}`;
@@ -123,6 +124,17 @@ export async function startVault(
       await rm(directory, { recursive: true, force: true, maxRetries: 5 });
     },
   };
+}
+
+/**
+ * Throws if a vault with a limit by address would count in the Redis of all tests, where the
+ * requests of other vaults from the same address count too.
+ */
+function assertOwnCounts(settings: NodeJS.ProcessEnv): void {
+  const limits = Object.keys(settings).filter((name) => /^LIMITS_.*_ADDRESS$/.test(name));
+  const isAlone = 'REDIS_URL' in settings || 'HTTP_TRUSTED_PROXIES' in settings;
+  if (limits.length === 0 || isAlone) return;
+  throw new Error(`${limits.join(', ')}: needs a Redis, or addresses of clients, of its own`);
 }
 
 /**

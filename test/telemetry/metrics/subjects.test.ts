@@ -15,6 +15,7 @@ import { createPerson } from '../../support/documents/people.ts';
 import { postJson } from '../../support/http/send.ts';
 import { createMfaUser, wrongCode } from '../../support/mfa/mfa-user.ts';
 import { scrape, valueOf, type Series } from '../../support/metrics/scrape.ts';
+import { startOwnRedis } from '../../support/network/own-redis.ts';
 import { createDevice } from '../../support/sync/devices.ts';
 import { startReadyVault, type TestVault } from '../../support/vault/vault.ts';
 import { openFeed } from '../../sync/feed/feed-reader.ts';
@@ -42,8 +43,9 @@ async function untilValue(
 }
 
 test('attempts to get in are counted by result, and so are refusals of limits', async (t) => {
+  const { url } = await startOwnRedis(t);
   // Without Redis, which may connect late, half of a limit holds.
-  const vault = await start(t, { LIMITS_REGISTER_ADDRESS: '4/1h' });
+  const vault = await start(t, { LIMITS_REGISTER_ADDRESS: '4/1h', REDIS_URL: url });
   const account = await createAccount(vault);
   const { refreshToken } = await openSession(vault, account);
   await postJson(`${vault.baseUrl}/v1/auth/refresh`, { refreshToken });
