@@ -9,8 +9,6 @@ import { access, constants, mkdtemp, rm, statfs } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
-import { createDatabase } from '../app/dev/postgres/database.ts';
-import { migrate } from '../app/dev/postgres/migrate.ts';
 import { projectFile } from '../app/dev/files/project.ts';
 import { startServices, type Services } from '../app/dev/stack/services.ts';
 import { stopSignals } from '../app/dev/processes/stop-signals.ts';
@@ -18,6 +16,7 @@ import { keepExamples, recordExamplesIn } from './support/openapi/recorded-examp
 import { printOutages, recordOutagesIn } from './support/runs/recorded-outages.ts';
 import { readFaults, recordIn } from './support/openapi/recorded-faults.ts';
 import { writeGroups } from './support/runs/groups.ts';
+import { createTemplateDatabase } from './support/runs/template-database.ts';
 import {
   type SharedVaultAddresses,
   type TestStack,
@@ -48,8 +47,7 @@ async function runTests(signal: AbortSignal): Promise<number> {
   resources.defer(() => rm(directory, { recursive: true, force: true }));
   const services = await startTestServices(directory, signal);
   resources.defer(() => services.stop());
-  await createDatabase(services.postgres.access, templateName);
-  await migrate(services.postgres.access, templateName, signal);
+  await createTemplateDatabase(services.postgres.access, templateName, signal);
   const stack: TestStack = {
     postgres: services.postgres.access,
     templateDatabase: templateName,

@@ -117,9 +117,11 @@ test('a full or read-only database is one line, exit code 1, and nothing half do
 
 test('a login that may not create tables is one line, and the exit code 1', async (t) => {
   const { postgres, templateDatabase } = testStack();
-  const { code, stderr } = await runCli(['migrate'], {
-    DATABASE_OWNER_URL: databaseUrls(postgres, templateDatabase).app,
-  });
+  const name = `test_${randomUUID().replaceAll('-', '')}`;
+  await createDatabase(postgres, name, templateDatabase);
+  t.teardown(() => dropDatabase(postgres, name));
+  const { app } = databaseUrls(postgres, name);
+  const { code, stderr } = await runCli(['migrate'], { DATABASE_OWNER_URL: app });
   t.is(code, 1);
   t.regex(stderr, /^DATABASE_OWNER_URL names a role that may not create tables: [^\n]*\n$/);
 });

@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto';
 import { createConnection, createServer, type Socket } from 'node:net';
 import { once } from 'node:events';
 import { TLSSocket } from 'node:tls';
@@ -6,16 +7,28 @@ import { connectOwner } from '../../app/db/migrate.ts';
 import { openDatabase } from '../../app/db/database.ts';
 import { createIsolationCheck } from '../../app/db/isolation/check.ts';
 import { defaultRoles } from '../../app/db/columns/roles.ts';
-import { databaseUrls } from '../../app/dev/postgres/database.ts';
+import { createDatabase, databaseUrls, dropDatabase } from '../../app/dev/postgres/database.ts';
 import { createCertificate, type Certificate } from '../support/network/certificate.ts';
 import { testStack } from '../support/vault/stack.ts';
 
-const test = anyTest as TestFn<Certificate>;
+interface Context {
+  readonly certificate: Certificate;
+  readonly database: string;
+}
+
+const test = anyTest as TestFn<Context>;
 
 test.before(async (t) => {
-  t.context = await createCertificate();
+  const { postgres, templateDatabase } = testStack();
+  const database = `tls_${randomUUID().replaceAll('-', '')}`;
+  await createDatabase(postgres, database, templateDatabase);
+  t.context = { certificate: await createCertificate(), database };
 });
-test.after.always((t) => t.context[Symbol.asyncDispose]());
+test.after.always(async (t) => {
+  const { certificate, database } = t.context;
+  await certificate[Symbol.asyncDispose]();
+  await dropDatabase(testStack().postgres, database);
+});
 
 /** The message with which a client asks Postgres for TLS. */
 const tlsRequest = Buffer.from('0000000804d2162f', 'hex');
@@ -29,10 +42,11 @@ interface Front {
 
 /** Starts a server before Postgres that speaks TLS with those who ask for it, unless it refuses. */
 async function startFront(
-  t: ExecutionContext<Certificate>,
+  t: ExecutionContext<Context>,
   { refuses = false, hostname = 'localhost' } = {},
 ): Promise<Front> {
-  const { postgres, templateDatabase } = testStack();
+  const { postgres } = testStack();
+  const { certificate, database } = t.context;
   const counts = { tls: 0, plain: 0 };
   const sockets = new Set<Socket>();
   const keep = (socket: Socket) => {
@@ -51,7 +65,7 @@ async function startFront(
         return void client.pipe(upstream).pipe(client);
       }
       client.write('S');
-      const { key, cert } = t.context;
+      const { key, cert } = certificate;
       const secure = keep(new TLSSocket(client, { isServer: true, key, cert }));
       return void secure.pipe(upstream).pipe(secure);
     });
@@ -63,7 +77,7 @@ async function startFront(
   await once(server.listen(0, '127.0.0.1'), 'listening');
   const address = server.address();
   const port = typeof address === 'object' ? address?.port : undefined;
-  const urls = databaseUrls(postgres, templateDatabase);
+  const urls = databaseUrls(postgres, database);
   return {
     url: (login, parameters = '') =>
       `${Object.assign(new URL(urls[login]), { hostname, port }).href}${parameters}`,
@@ -79,7 +93,7 @@ async function open(t: ExecutionContext, url: string, serviceUrl = url) {
 
 test('a URL with sslmode connects by TLS to a server of a named authority', async (t) => {
   const { url, counts } = await startFront(t);
-  const verified = `?sslmode=verify-full&sslrootcert=${t.context.file}`;
+  const verified = `?sslmode=verify-full&sslrootcert=${t.context.certificate.file}`;
   const db = await open(t, url('app', verified), url('service', verified));
   await db.ping();
   await db.asService(async () => undefined);
@@ -109,7 +123,7 @@ test('a server that nobody vouches for gets no login, and the start says what to
 test('a server whose certificate is for another host gets no login', async (t) => {
   // Another name of 127.0.0.1, which the certificate does not have.
   const { url } = await startFront(t, { hostname: '127.1' });
-  const verified = `?sslmode=verify-full&sslrootcert=${t.context.file}`;
+  const verified = `?sslmode=verify-full&sslrootcert=${t.context.certificate.file}`;
   const db = await open(t, url('app', verified), url('service', verified));
   const problem = await createIsolationCheck(db, defaultRoles)();
   t.regex(

@@ -82,8 +82,10 @@ export async function startIsolation(options: IsolationOptions): Promise<Isolati
   async function lookForMissing(): Promise<void> {
     const found = await findMissing(db);
     // While somebody migrates, each look finds fewer.
-    const changed = found.length > 0 !== missing.length > 0;
-    if (changed) log.warn(describeMissing(found));
+    if (found.length > 0 && missing.length === 0) log.error(describeMissing(found));
+    if (found.length === 0 && missing.length > 0) {
+      log.info('the database has every migration of this release now');
+    }
     missing = found;
   }
 
@@ -140,7 +142,6 @@ export async function startIsolation(options: IsolationOptions): Promise<Isolati
 const asValue = (error: unknown) => error;
 
 function describeMissing(missing: readonly string[]): string {
-  if (missing.length === 0) return 'the database has every migration of this release now';
   const names = missing.join(', ');
   return `nothing is served until probatio migrate has run: the database lacks ${names}`;
 }

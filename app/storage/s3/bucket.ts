@@ -6,10 +6,18 @@ import {
 } from '@aws-sdk/client-s3';
 import { StorageError } from '../interface/storage-error.ts';
 
-const limitMs = 3_000;
+/** Milliseconds within which a server that is well responds. */
+const promptMs = 3_000;
 
-/** Throws storage_unavailable unless the bucket exists and our credentials may access it. */
-export async function assertBucket(client: S3Client, Bucket: string): Promise<void> {
+/**
+ * Throws storage_unavailable unless the bucket exists and our credentials may access it, and if the
+ * server does not say so within `limitMs`, which is 3 s by default.
+ */
+export async function assertBucket(
+  client: S3Client,
+  Bucket: string,
+  limitMs = promptMs,
+): Promise<void> {
   const abortSignal = AbortSignal.timeout(limitMs);
   try {
     await client.send(new HeadBucketCommand({ Bucket }), { abortSignal });

@@ -34,7 +34,7 @@ export interface S3Config {
 const idleSocketMs = 4_000;
 const connectMs = 5_000;
 /** Limit from a request to the first byte of its response. The SDK makes up to three attempts. */
-const answerMs = 20_000;
+export const answerMs = 20_000;
 /** Limit on inactivity, not on duration. It also ends a download whose client reads nothing. */
 const silenceMs = 120_000;
 

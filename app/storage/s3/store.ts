@@ -7,7 +7,7 @@ import { assertObjectKey } from '../interface/object-key.ts';
 import type { ObjectStore } from '../interface/object-store.ts';
 import { StorageError } from '../interface/storage-error.ts';
 import { assertBucket } from './bucket.ts';
-import { createS3Client, type S3Config, type S3Limits } from './client.ts';
+import { answerMs, createS3Client, type S3Config, type S3Limits } from './client.ts';
 import { toStorageError } from './error.ts';
 import { toServerKey } from './key.ts';
 import { listObjects, listUploads } from './lists.ts';
@@ -23,14 +23,22 @@ export function createS3Store(config: S3Config, limits?: S3Limits): ObjectStore 
   const withTrailer = config.checksums === 'when_supported';
   const objectAt = (key: string) => ({ Bucket, Key: toServerKey(key) });
   const uploadAt = (key: string, UploadId: string) => ({ ...objectAt(key), UploadId });
-  let isBucketSeen = false;
+  let bucketSeen: Promise<void> | undefined;
+
+  /** Looks for the bucket, once for all who ask meanwhile, until it was seen. */
+  function seeBucket(): Promise<void> {
+    bucketSeen ??= assertBucket(client, Bucket, answerMs).catch((error: unknown) => {
+      bucketSeen = undefined;
+      throw error;
+    });
+    return bucketSeen;
+  }
 
   return {
     async createMultipart(key) {
       assertObjectKey(key);
       // Some servers would create a missing bucket, which would hide a wrong name.
-      if (!isBucketSeen) await assertBucket(client, Bucket);
-      isBucketSeen = true;
+      await seeBucket();
       const ChecksumAlgorithm = withTrailer ? 'SHA256' : undefined;
       const command = new CreateMultipartUploadCommand({ ...objectAt(key), ChecksumAlgorithm });
       const { UploadId } = await client.send(command).catch((error) => {

@@ -1,9 +1,8 @@
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { createDatabase } from '../../../app/dev/postgres/database.ts';
-import { migrate } from '../../../app/dev/postgres/migrate.ts';
 import { startServices } from '../../../app/dev/stack/services.ts';
+import { createTemplateDatabase } from '../../support/runs/template-database.ts';
 import { type TestStack, testSignerSettings } from '../../support/vault/stack.ts';
 
 const templateName = 'probatio_template';
@@ -20,8 +19,7 @@ export async function startBenchStack(): Promise<TestStack & AsyncDisposable> {
     log: () => undefined,
   });
   resources.defer(() => services.stop());
-  await createDatabase(services.postgres.access, templateName);
-  await migrate(services.postgres.access, templateName);
+  await createTemplateDatabase(services.postgres.access, templateName);
   const running = resources.move();
   return {
     postgres: services.postgres.access,

@@ -162,7 +162,10 @@ test('a process waits for the migrations of its release, and then serves', async
     return vault.logLines.filter((line) => own.test(line));
   };
   t.is(told().length, 1);
-  t.regex(told()[0] ?? '', /until probatio migrate has run: the database lacks Migration0001/);
+  t.regex(
+    told()[0] ?? '',
+    /"level":"error".*until probatio migrate has run: the database lacks Migration0001/,
+  );
 
   await migrate(roles.url(roles.owner, empty), roles);
   await untilDatabase(vault, undefined);

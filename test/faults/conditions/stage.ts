@@ -2,8 +2,6 @@ import { existsSync } from 'node:fs';
 import { chmod, mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { createDatabase } from '../../../app/dev/postgres/database.ts';
-import { migrate } from '../../../app/dev/postgres/migrate.ts';
 import { spawnGuarded } from '../../../app/dev/processes/guarded-process.ts';
 import { nodeProcess } from '../../../app/dev/processes/node-process.ts';
 import { createTokenFixture, type TokenFixture } from '../../support/audit/token-fixture.ts';
@@ -16,6 +14,7 @@ import {
   type SingleVault,
 } from '../../support/processes/vault-processes.ts';
 import { createKeyFile } from '../../support/vault/key-file.ts';
+import { createTemplateDatabase } from '../../support/runs/template-database.ts';
 import { testStack } from '../../support/vault/stack.ts';
 import { startOwnPostgres, type OwnPostgres } from '../vault/own-postgres.ts';
 
@@ -89,8 +88,7 @@ export async function startStage(): Promise<Stage> {
     }),
   );
   const templateDatabase = 'template_vault';
-  await createDatabase(postgres.access, templateDatabase);
-  await migrate(postgres.access, templateDatabase);
+  await createTemplateDatabase(postgres.access, templateDatabase);
 
   const fixture = await createTokenFixture();
   resources.defer(() => fixture.remove());

@@ -1,5 +1,4 @@
-import { createDatabase } from '../../../app/dev/postgres/database.ts';
-import { migrate } from '../../../app/dev/postgres/migrate.ts';
+import { createTemplateDatabase } from '../../support/runs/template-database.ts';
 import { testStack, type TestStack } from '../../support/vault/stack.ts';
 import { startOwnPostgres, type OwnPostgres } from './own-postgres.ts';
 
@@ -13,8 +12,7 @@ export async function startOwnStack(): Promise<OwnStack> {
   await using resources = new AsyncDisposableStack();
   const postgres = resources.use(await startOwnPostgres());
   const templateDatabase = 'template_vault';
-  await createDatabase(postgres.access, templateDatabase);
-  await migrate(postgres.access, templateDatabase);
+  await createTemplateDatabase(postgres.access, templateDatabase);
   const running = resources.move();
   return {
     postgres,

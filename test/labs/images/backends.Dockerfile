@@ -1,6 +1,7 @@
 # What a vault needs of others, in one image for tests on a cluster and of docker-compose.yml: Postgres, Redis,
-# an S3 server, a mail server and the proxy of an ingress. The context is made by test/labs/images-lab; BASE is a Debian 12, APP the
-# image of the app. The commands in public/ are those that docker-compose.yml runs in public images.
+# an S3 server, a mail server and the proxy of an ingress. The context is made by test/labs/images-lab; BASE is
+# a Debian 12, APP the image of the app. The commands in public/ are those that docker-compose.yml runs in
+# public images.
 ARG BASE
 ARG APP
 FROM ${APP} AS app

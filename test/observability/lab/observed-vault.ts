@@ -4,8 +4,6 @@ import { join } from 'node:path';
 import { collectDefaultMetrics } from 'prom-client';
 import type { Config } from '../../../app/config/config.ts';
 import { repeat } from '../../../app/async/repeat.ts';
-import { createDatabase } from '../../../app/dev/postgres/database.ts';
-import { migrate } from '../../../app/dev/postgres/migrate.ts';
 import { freePort } from '../../../app/dev/processes/free-port.ts';
 import { openDatabase } from '../../../app/db/database.ts';
 import { TaskName } from '../../../app/maintenance/schema.ts';
@@ -19,6 +17,7 @@ import { startOwnRedis, type OwnRedis } from '../../support/network/own-redis.ts
 import type { Receiver } from '../../support/tracing/receiver.ts';
 import { tracedTo, traceThisProcess } from '../../support/tracing/traced-vault.ts';
 import { startOwnSigner, type OwnSigner } from '../../support/vault/own-signer.ts';
+import { createTemplateDatabase } from '../../support/runs/template-database.ts';
 import { testStack } from '../../support/vault/stack.ts';
 import { untilReady } from '../../support/vault/vault.ts';
 import { fastRules } from './fast-rules.ts';
@@ -74,8 +73,7 @@ export async function startObservedVault(resources: AsyncDisposableStack): Promi
   const redis = await startOwnRedis(t);
   const postgres = resources.use(await startOwnPostgres({ diskSize: '1g' }));
   const templateDatabase = 'template_vault';
-  await createDatabase(postgres.access, templateDatabase);
-  await migrate(postgres.access, templateDatabase);
+  await createTemplateDatabase(postgres.access, templateDatabase);
   const dlq = await startDlqVault(
     t,
     { SIGNER_SOCKET_PATH: signer.socketPath, REDIS_URL: redis.url },

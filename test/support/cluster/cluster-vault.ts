@@ -151,6 +151,11 @@ const values = {
   extraEnv: Object.entries(withoutLimits).map(([name, value]) => ({ name, value })),
 };
 
+/** Describes the volume of a token that `createToken` has made under a name. */
+export function volumeOfToken(name: string) {
+  return { name: 'token', persistentVolumeClaim: { claimName: name } };
+}
+
 /** The values of a release whose token, and whose internal API keys, are there before it. */
 const externalValues = {
   internalApi: { existingSecret: 'internal-api-keys' },
@@ -158,12 +163,12 @@ const externalValues = {
   operator: { ...values.operator, existingSecret: 'operator-api-key' },
   signer: {
     ...signer,
-    pin: { existingSecret: 'pin' },
+    pin: { existingSecret: 'token' },
     token: { label: tokenLabel },
     library: { path: '/usr/lib/softhsm/libsofthsm2.so' },
-    extraVolumeMounts: [{ name: 'tokens', mountPath: tokenDirectory }],
+    extraVolumeMounts: [{ name: 'token', mountPath: tokenDirectory }],
   },
-  extraVolumes: [{ name: 'tokens', persistentVolumeClaim: { claimName: 'tokens' } }],
+  extraVolumes: [volumeOfToken('token')],
 };
 
 function secretsOf({ database, s3 }: Backends) {

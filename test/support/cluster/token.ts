@@ -7,8 +7,15 @@ export const tokenLabel = 'probatio';
 /** The directory of SoftHSM in the image of the signer. */
 export const tokenDirectory = '/var/lib/probatio/tokens';
 
-/** Makes a token of SoftHSM in the claim `tokens`, which stands for a network HSM, and its PINs. */
-export async function createToken(namespace: string, kubectl: Kubectl): Promise<void> {
+/**
+ * Makes a token of SoftHSM in a claim, which stands for a network HSM, and a Secret of its PINs.
+ * Both, and the Job that makes the token, get this name.
+ */
+export async function createToken(
+  namespace: string,
+  kubectl: Kubectl,
+  name = 'token',
+): Promise<void> {
   const container = {
     name: 'init',
     image: 'probatio-lab/signer:lab',
@@ -20,24 +27,24 @@ export async function createToken(namespace: string, kubectl: Kubectl): Promise<
       SIGNER_SO_PIN_FILE: '/etc/probatio/so-pin',
     }).map(([name, value]) => ({ name, value })),
     volumeMounts: [
-      { name: 'tokens', mountPath: tokenDirectory },
+      { name: 'token', mountPath: tokenDirectory },
       { name: 'pins', mountPath: '/etc/probatio', readOnly: true },
     ],
   };
   const volumes = [
-    { name: 'tokens', persistentVolumeClaim: { claimName: 'tokens' } },
-    { name: 'pins', secret: { secretName: 'pin', defaultMode: 0o440 } },
+    { name: 'token', persistentVolumeClaim: { claimName: name } },
+    { name: 'pins', secret: { secretName: name, defaultMode: 0o440 } },
   ];
   const pod = confinedPod({ user: 10_002, group: 10_000, container, volumes });
   await apply(namespace, [
-    secret('pin', { pin: randomUUID(), 'so-pin': randomUUID() }),
-    claim('tokens'),
+    secret(name, { pin: randomUUID(), 'so-pin': randomUUID() }),
+    claim(name),
     {
       apiVersion: 'batch/v1',
       kind: 'Job',
-      metadata: { name: 'token' },
+      metadata: { name },
       spec: { template: { spec: { ...pod, restartPolicy: 'OnFailure' } } },
     },
   ]);
-  await kubectl('wait', '--for=condition=Complete', 'job/token', '--timeout=120s');
+  await kubectl('wait', '--for=condition=Complete', `job/${name}`, '--timeout=120s');
 }

@@ -79,8 +79,13 @@ class TestFile {
       await (this.#started ??= this.#start(t));
       isStarted = true;
       t.context = copyOf(this.#context);
-      for (const hook of this.beforeEach) await hook(t);
-      return run(t) as Promise<void> | void;
+      try {
+        for (const hook of this.beforeEach) await hook(t);
+        await run(t);
+      } catch (error) {
+        logCauses(t, error);
+        throw error;
+      }
     });
     return promise;
   }
@@ -111,6 +116,13 @@ async function runAll(hooks: readonly Hook[], t: ExecutionContext): Promise<void
     }
   }
   if (failures.length > 0) throw failures[0];
+}
+
+/** Logs the causes of an error, which AVA does not print. */
+function logCauses(t: ExecutionContext, error: unknown): void {
+  for (let at = error; at instanceof Error && at.cause instanceof Error; at = at.cause) {
+    t.log(`caused by ${at.cause.name}: ${at.cause.message}`);
+  }
 }
 
 /** AVA gives each test a shallow copy of the context that `before` hooks made. */
