@@ -1,7 +1,8 @@
 /**
  * Runs `npm test`: starts the services once in a temporary directory, migrates a template database,
  * starts the vault that test files share, runs ava with the given arguments (`npm test --
- * test/client/…`) and stops everything, even on failure.
+ * test/client/…`) and stops everything, even on failure. With TEST_SERVICES=containers, Postgres
+ * and Redis are containers of Docker.
  */
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
@@ -10,7 +11,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { projectFile } from '../app/dev/files/project.ts';
-import { startServices, type Services } from '../app/dev/stack/services.ts';
+import { startServices, type Servers, type Services } from '../app/dev/stack/services.ts';
 import { stopSignals } from '../app/dev/processes/stop-signals.ts';
 import { keepExamples, recordExamplesIn } from './support/openapi/recorded-examples.ts';
 import { printOutages, recordOutagesIn } from './support/runs/recorded-outages.ts';
@@ -45,7 +46,8 @@ async function runTests(signal: AbortSignal): Promise<number> {
   await using resources = new AsyncDisposableStack();
   const directory = await mkdtemp(join(await scratch(), 'probatio-test-'));
   resources.defer(() => rm(directory, { recursive: true, force: true }));
-  const services = await startTestServices(directory, signal);
+  const servers = resources.use(await serversOf(process.env['TEST_SERVICES']));
+  const services = await startTestServices(directory, servers, signal);
   resources.defer(() => services.stop());
   await createTemplateDatabase(services.postgres.access, templateName, signal);
   const stack: TestStack = {
@@ -131,8 +133,23 @@ async function isWritable(directory: string): Promise<boolean> {
   );
 }
 
+/**
+ * Returns what starts Postgres and Redis: containers if TEST_SERVICES is `containers`, else
+ * undefined.
+ */
+async function serversOf(kind = 'processes'): Promise<(Servers & AsyncDisposable) | undefined> {
+  if (kind === 'processes') return undefined;
+  if (kind !== 'containers') throw new Error('TEST_SERVICES must be processes or containers');
+  const { createContainerServers } = await import('./support/containers/servers.ts');
+  return createContainerServers();
+}
+
 /** Starts the services. Prints their output only if they do not start. */
-async function startTestServices(directory: string, signal: AbortSignal): Promise<Services> {
+async function startTestServices(
+  directory: string,
+  servers: Servers | undefined,
+  signal: AbortSignal,
+): Promise<Services> {
   const lines: string[] = [];
   const log = (source: string, line: string) => void lines.push(`${source}: ${line}`);
   try {
@@ -140,6 +157,7 @@ async function startTestServices(directory: string, signal: AbortSignal): Promis
       directory,
       signerSettings: testSignerSettings,
       durable: false,
+      servers,
       log,
       signal,
     });

@@ -59,13 +59,21 @@ const hasty = {
 };
 
 function settings({ host, port }: DatabaseAccess, durable: boolean): string[] {
-  const values: Record<string, string> = {
-    listen_addresses: host,
-    port: String(port),
-    unix_socket_directories: '',
+  return [
+    ...asArguments({ listen_addresses: host, port: String(port), unix_socket_directories: '' }),
+    ...commonSettings(durable),
+  ];
+}
+
+/** Returns arguments of `postgres` for the settings that do not depend on where it runs. */
+export function commonSettings(durable: boolean): string[] {
+  return asArguments({
     max_connections: '200',
     timezone: 'UTC',
     ...(durable ? {} : hasty),
-  };
+  });
+}
+
+function asArguments(values: Readonly<Record<string, string>>): string[] {
   return Object.entries(values).flatMap(([name, value]) => ['-c', `${name}=${value}`]);
 }

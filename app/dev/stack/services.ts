@@ -22,6 +22,14 @@ interface ServicesOptions {
   readonly signal?: AbortSignal | undefined;
   /** Maximum number of restarts of Postgres or Redis in a row; 5 by default. */
   readonly mostRestarts?: number;
+  /** What starts Postgres and Redis, if they are not to be processes of this machine. */
+  readonly servers?: Servers | undefined;
+}
+
+/** Starts the servers that others have made: Postgres and Redis. */
+export interface Servers {
+  readonly startPostgres: typeof startPostgres;
+  readonly startRedis: typeof startRedis;
 }
 
 /** Postgres, Redis, the signer and an identity provider, ready for an app or for tests. */
@@ -51,7 +59,7 @@ export interface Services {
  * throws.
  */
 export async function startServices(options: ServicesOptions): Promise<Services> {
-  const { durable, log, mostRestarts = 5 } = options;
+  const { durable, log, mostRestarts = 5, servers = { startPostgres, startRedis } } = options;
   const tools = loadTools();
   const layout = await createLayout(options.directory);
   const runtimeDirectory = await createRuntimeDirectory(join(layout.locks, 'runtime-directory'));
@@ -67,12 +75,12 @@ export async function startServices(options: ServicesOptions): Promise<Services>
     ...(options.signal === undefined ? [] : [options.signal]),
   ]);
   const common = { layout, durable, mostRestarts, signal };
-  const postgres = startPostgres({
+  const postgres = servers.startPostgres({
     ...common,
     runtimeDirectory,
     onEvent: (event) => log('postgres', event),
   });
-  const redis = startRedis({
+  const redis = servers.startRedis({
     ...common,
     command: tools.redisServer,
     onEvent: (event) => log('redis', event),
