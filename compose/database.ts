@@ -1,4 +1,7 @@
-/** Makes the three logins and the database of docker-compose.yml, unless they exist. */
+/**
+ * Makes a database of docker-compose.yml and its logins, unless they exist: those of the vault, or
+ * with the argument `keycloak` those of Keycloak.
+ */
 import { readFile } from 'node:fs/promises';
 import { Client } from 'pg';
 
@@ -23,33 +26,37 @@ async function createLogins(client: Client, logins: Readonly<Record<string, stri
   }
 }
 
-async function createDatabase(client: Client): Promise<void> {
-  const found = await client.query("select from pg_database where datname = 'probatio'");
+async function createDatabase(client: Client, name: string, owner: string): Promise<void> {
+  const found = await client.query('select from pg_database where datname = $1', [name]);
   if (found.rowCount !== 0) return;
   await client.query(
-    `create database probatio owner probatio_owner template template0 encoding 'UTF8'
+    `create database ${client.escapeIdentifier(name)} owner ${client.escapeIdentifier(owner)}
+     template template0 encoding 'UTF8'
      locale_provider builtin builtin_locale 'C.UTF-8' locale 'C'`,
   );
-  console.log('Made the database probatio.');
+  console.log(`Made the database ${name}.`);
 }
 
-/** Lets the app's logins connect, and create nothing. */
-async function restrictDatabase(client: Client): Promise<void> {
+/** Lets the logins of the vault connect, and create nothing. */
+async function restrictVault(adminUrl: string): Promise<void> {
+  const client = await connect(adminUrl.replace(/postgres$/, 'probatio'));
   await client.query(
     `revoke all on database probatio from public;
      grant connect on database probatio to probatio_app, probatio_service;
      revoke execute on function lo_creat, lo_create, lo_from_bytea from public`,
   );
+  await client.end();
 }
 
+const isKeycloak = process.argv[2] === 'keycloak';
 const adminUrl = await readFile(`${directory}/admin-url`, 'utf8');
-const logins = JSON.parse(await readFile(`${directory}/logins.json`, 'utf8')) as Readonly<
+const file = isKeycloak ? 'keycloak-logins.json' : 'logins.json';
+const logins = JSON.parse(await readFile(`${directory}/${file}`, 'utf8')) as Readonly<
   Record<string, string>
 >;
 const server = await connect(adminUrl);
 await createLogins(server, logins);
-await createDatabase(server);
+if (isKeycloak) await createDatabase(server, 'keycloak', 'keycloak');
+else await createDatabase(server, 'probatio', 'probatio_owner');
 await server.end();
-const database = await connect(adminUrl.replace(/postgres$/, 'probatio'));
-await restrictDatabase(database);
-await database.end();
+if (!isKeycloak) await restrictVault(adminUrl);

@@ -18,7 +18,7 @@ const kept = join(directory, 'all/secrets.json');
 const last = 'app/database-url';
 
 /** The users as which the services run. */
-const users = { app: 10_001, signer: 10_002, server: 999, root: 0 } as const;
+const users = { app: 10_001, signer: 10_002, keycloak: 1_000, server: 999, root: 0 } as const;
 
 const randomText = () => randomBytes(32).toString('base64url');
 const apiKeyName = { name: 'maintenance', admin: true };
@@ -35,6 +35,9 @@ const makers = {
   pin: randomText,
   soPin: randomText,
   apiKey: () => createApiKey(apiKeyName).key,
+  keycloakDatabasePassword: randomText,
+  keycloakAdminPassword: randomText,
+  mfaClientSecret: randomText,
 } as const;
 
 type Secrets = Readonly<Record<keyof typeof makers, string>>;
@@ -71,6 +74,11 @@ function filesOf(secrets: Secrets): Readonly<Record<string, SecretFile>> {
     `ROOT_ACCESS_KEY='${secrets.s3AccessKeyId}'`,
     `ROOT_SECRET_KEY='${secrets.s3SecretAccessKey}'`,
   ];
+  const keycloak = [
+    `KC_DB_PASSWORD='${secrets.keycloakDatabasePassword}'`,
+    `KC_BOOTSTRAP_ADMIN_PASSWORD='${secrets.keycloakAdminPassword}'`,
+    `MFA_CLIENT_SECRET='${secrets.mfaClientSecret}'`,
+  ];
   const { app, signer, server, root } = users;
   return {
     'postgres/password': { user: server, text: secrets.adminPassword },
@@ -79,6 +87,11 @@ function filesOf(secrets: Secrets): Readonly<Record<string, SecretFile>> {
       text: database('postgres', secrets.adminPassword, 'postgres'),
     },
     'database/logins.json': { user: app, text: JSON.stringify(logins) },
+    'database/keycloak-logins.json': {
+      user: app,
+      text: JSON.stringify({ keycloak: createScramVerifier(secrets.keycloakDatabasePassword) }),
+    },
+    'keycloak/environment': { user: users.keycloak, text: `${keycloak.join('\n')}\n` },
     'owner/url': { user: app, text: database('probatio_owner', secrets.ownerPassword) },
     'valkey/valkey.conf': {
       user: server,
@@ -89,6 +102,7 @@ function filesOf(secrets: Secrets): Readonly<Record<string, SecretFile>> {
     'token/so-pin': { user: signer, text: secrets.soPin },
     'maintenance/api-key': { user: app, text: secrets.apiKey },
     'app/internal-keys.json': { user: app, text: JSON.stringify(keys) },
+    'app/mfa-client-secret': { user: app, text: secrets.mfaClientSecret },
     'app/redis-url': { user: app, text: `redis://:${secrets.redisPassword}@valkey:6379` },
     'app/storage-access-key-id': { user: app, text: secrets.s3AccessKeyId },
     'app/storage-secret-access-key': { user: app, text: secrets.s3SecretAccessKey },

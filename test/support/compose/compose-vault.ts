@@ -41,8 +41,14 @@ export interface ComposeVault {
   directoryOf(volume: string): Promise<string>;
 }
 
-/** Describes a project without containers. It is removed with its volumes when the test ends. */
-export async function createComposeVault(t: ExecutionContext): Promise<ComposeVault> {
+/**
+ * Describes a project without containers. It is removed with its volumes when the test ends.
+ * @param settings Variables of docker-compose.yml.
+ */
+export async function createComposeVault(
+  t: ExecutionContext,
+  settings: Readonly<Record<string, string>> = {},
+): Promise<ComposeVault> {
   const project = `vault-${randomBytes(4).toString('hex')}`;
   const mailDirectory = await temporaryDirectory(t);
   await chmod(mailDirectory, 0o777);
@@ -55,6 +61,7 @@ export async function createComposeVault(t: ExecutionContext): Promise<ComposeVa
     APP_IMAGE: 'probatio-lab/app:lab',
     SIGNER_IMAGE: 'probatio-lab/signer:lab',
     MAIL_DIRECTORY: mailDirectory,
+    ...settings,
   };
   const common = [`--project-name=${project}`, '--ansi=never', ...files.map((f) => `--file=${f}`)];
   const compose = (...args: readonly string[]) => runBoth(program, [...common, ...args], env);

@@ -22,6 +22,7 @@ export function startReaper(run: string) {
     labels: { [runLabel]: run },
     /** Removes the containers that are left. */
     async stop(): Promise<void> {
+      child.ref();
       child.stdin.end();
       await exited;
     },
