@@ -4,7 +4,7 @@ ARG BASE
 FROM ${BASE}
 RUN apt-get update \
   && DEBIAN_FRONTEND=noninteractive apt-get install --yes --no-install-recommends \
-    openjdk-17-jre-headless prometheus \
+    openjdk-17-jre-headless prometheus wget \
   && rm -rf /var/lib/apt/lists/* \
   && install --directory --owner=65534 --group=65534 /prometheus
 COPY --chown=1000:0 keycloak /opt/keycloak
