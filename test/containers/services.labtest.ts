@@ -19,10 +19,8 @@ const settings = {
 
 /** Resolves with the states of the containers of all runs of tests. */
 async function listContainers(): Promise<readonly string[]> {
-  const { stdout } = await run('/usr/bin/docker', [
-    ...['ps', '--all', `--filter=label=${runLabel}`],
-    '--format={{.State}}',
-  ]);
+  const args = ['ps', '--all', `--filter=label=${runLabel}`, '--format={{.State}}'];
+  const { stdout } = await run('/usr/bin/docker', args);
   return stdout.split('\n').filter((state) => state !== '');
 }
 

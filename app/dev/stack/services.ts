@@ -22,11 +22,11 @@ interface ServicesOptions {
   readonly signal?: AbortSignal | undefined;
   /** Maximum number of restarts of Postgres or Redis in a row; 5 by default. */
   readonly mostRestarts?: number;
-  /** What starts Postgres and Redis, if they are not to be processes of this machine. */
+  /** Starts Postgres and Redis elsewhere; by default they are processes of this machine. */
   readonly servers?: Servers | undefined;
 }
 
-/** Starts the servers that others have made: Postgres and Redis. */
+/** Starts Postgres and Redis. */
 export interface Servers {
   readonly startPostgres: typeof startPostgres;
   readonly startRedis: typeof startRedis;
