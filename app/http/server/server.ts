@@ -16,6 +16,11 @@ interface ListenOptions extends ConnectionLimits {
 
 /** The longest time for which a drain leaves idle connections open. */
 const maxPatienceMs = 5_000;
+/**
+ * The time for which a drain accepts connections though there is none: those who send them may
+ * hear of the drain a moment later.
+ */
+const staleMs = 1_000;
 
 /** Starts the server. Rejects with the system's error, such as EADDRINUSE if the port is taken. */
 export async function listen(app: Koa, options: ListenOptions, log: Log) {
@@ -79,8 +84,9 @@ export async function listen(app: Koa, options: ListenOptions, log: Log) {
       }
       // The next request on a connection gets a response with `Connection: close`. If the server
       // closed it at once, a request could be in transit, which its client might not repeat.
-      await untilUnused(server, patienceMs);
-      await closeWithin(server, end - performance.now());
+      await setTimeout(Math.min(staleMs, patienceMs));
+      await untilUnused(server, patienceMs - staleMs);
+      await closeWithin(server, Math.max(0, end - performance.now()));
     },
   };
 }
