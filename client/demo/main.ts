@@ -15,7 +15,7 @@ import { storeAndProve } from './store-and-prove.ts';
 import { requireOpenssl, verifyTwice } from './proof-folder/verification.ts';
 
 const baseUrl = readVariable('PROBATIO_URL') ?? 'http://127.0.0.1:8080';
-const mailDirectory =
+const mails =
   readVariable('PROBATIO_MAIL') ?? fileURLToPath(new URL('../../var/mail', import.meta.url));
 const say = (line: string) => console.log(line);
 
@@ -25,11 +25,11 @@ try {
   if (args.mode === 'help') say(usageText);
   else if (args.mode === 'mfa') {
     const client = createVaultClient({ baseUrl, createHash: createNodeHash });
-    await setUpMfa({ client, mailDirectory, say });
+    await setUpMfa({ client, mails, say });
   } else if (args.mode === 'verify') await verify(args.directory, args.fingerprint);
   else {
     const outputs = join(directory, 'demo-output');
-    await storeAndProve({ ...args, outputs, baseUrl, mailDirectory, say });
+    await storeAndProve({ ...args, outputs, baseUrl, mails, say });
   }
 } catch (error) {
   console.error(`demo: ${explain(error, baseUrl)}`);

@@ -30,7 +30,7 @@ export interface StoreAndProveOptions {
    */
   readonly outputs: string;
   readonly baseUrl: string;
-  readonly mailDirectory: string;
+  readonly mails: string;
   readonly say: Say;
 }
 
@@ -39,7 +39,7 @@ export interface StoreAndProveOptions {
  * OpenSSL verify. Throws DemoError on any mismatch.
  */
 export async function storeAndProve(options: StoreAndProveOptions): Promise<void> {
-  const { file, out, outputs, baseUrl, mailDirectory, say } = options;
+  const { file, out, outputs, baseUrl, mails, say } = options;
   await using source = await openEvidence(file);
   if (out !== undefined) await requireEmpty(out);
   await requireOpenssl();
@@ -62,7 +62,7 @@ export async function storeAndProve(options: StoreAndProveOptions): Promise<void
   await readBack(client, account, stored);
   const newer = await addSecondVersion(account, { ...stored, trustedKeys });
   const versions = [source, newer];
-  await shareWithSecondAccount(client, account, { ...stored, versions, mailDirectory });
+  await shareWithSecondAccount(client, account, { ...stored, versions, mails });
 
   const directory = out ?? join(outputs, document.id);
   const disclosed = { version: 1, includeFile: true };
@@ -103,7 +103,7 @@ async function fetchTrustedKeys(baseUrl: string): Promise<string[]> {
 async function enter(
   client: VaultClient,
   place: ResumePlace,
-  { mailDirectory, say }: StoreAndProveOptions,
+  { mails, say }: StoreAndProveOptions,
 ): Promise<OpenAccount> {
   const saved = await place.loadAccount();
   const reopened = saved === undefined ? undefined : await openAccount(client, saved);
@@ -112,7 +112,7 @@ async function enter(
     return reopened;
   }
   if (saved !== undefined) say('the vault has forgotten the account of the interrupted run');
-  const account = await createAccount(client, mailDirectory, say);
+  const account = await createAccount(client, mails, say);
   await place.saveAccount(account.credentials);
   return account;
 }

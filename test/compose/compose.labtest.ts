@@ -68,7 +68,8 @@ test.serial('a vault serves its users, and keeps all it has when it is down', as
 
   const directory = await temporaryDirectory(t);
   await writeFile(join(directory, 'agreement.txt'), randomBytes(1_000));
-  const demo = await runDemo(t, { vault, directory, args: ['agreement.txt'] });
+  const mailpit = 'http://127.0.0.1:8025';
+  const demo = await runDemo(t, { vault, mailpit, directory, args: ['agreement.txt'] });
   t.is(demo.code, 0, demo.text);
   t.regex(demo.text, /^openssl dgst -sha3-256 -verify .*: Verified OK$/m);
 

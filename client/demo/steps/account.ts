@@ -17,14 +17,14 @@ export interface OpenAccount {
 /** Registers and validates a new account, logs in and creates its master key. */
 export async function createAccount(
   client: VaultClient,
-  mailDirectory: string,
+  mails: string,
   say: Say,
 ): Promise<OpenAccount> {
   const credentials = {
     email: `demo-${randomUUID()}@example.com`,
     password: randomBytes(16).toString('base64url'),
   };
-  const mailbox = await openMailbox(mailDirectory);
+  const mailbox = await openMailbox(mails);
   say(`registering ${credentials.email}`);
   const { fingerprint } = await client.register(credentials);
   const mail = await mailbox.receive(credentials.email);

@@ -8,7 +8,7 @@ import { createAccount } from './account.ts';
 
 interface MfaDemoOptions {
   readonly client: VaultClient;
-  readonly mailDirectory: string;
+  readonly mails: string;
   readonly say: Say;
 }
 
@@ -16,8 +16,8 @@ interface MfaDemoOptions {
  * Sets MFA up for a new account: shows the URI for an authenticator, takes its code from standard
  * input, and disables MFA again. Throws DemoError if standard input ends before.
  */
-export async function setUpMfa({ client, mailDirectory, say }: MfaDemoOptions): Promise<void> {
-  const { session, credentials } = await createAccount(client, mailDirectory, say);
+export async function setUpMfa({ client, mails, say }: MfaDemoOptions): Promise<void> {
+  const { session, credentials } = await createAccount(client, mails, say);
   const { qrCodeUri, secret, expiresAt } = await session.mfa.begin();
   say(`add this to an authenticator app: ${qrCodeUri}`);
   say(`or type the secret ${secret}, until ${expiresAt}`);

@@ -15,7 +15,7 @@ import type { StoredEvidence } from './store-evidence.ts';
 interface SharedEvidence extends Pick<StoredEvidence, 'document' | 'say'> {
   /** The plaintext of each version, oldest first. */
   readonly versions: readonly ByteSource[];
-  readonly mailDirectory: string;
+  readonly mails: string;
 }
 
 /**
@@ -26,9 +26,9 @@ interface SharedEvidence extends Pick<StoredEvidence, 'document' | 'say'> {
 export async function shareWithSecondAccount(
   client: VaultClient,
   { session: owner }: OpenAccount,
-  { document: { id }, versions, mailDirectory, say }: SharedEvidence,
+  { document: { id }, versions, mails, say }: SharedEvidence,
 ): Promise<void> {
-  const { credentials, session } = await createAccount(client, mailDirectory, () => {});
+  const { credentials, session } = await createAccount(client, mails, () => {});
   const { fingerprint } = await session.enableSharing();
   say(`a second account, ${credentials.email}, has the fingerprint ${fingerprint}`);
   const confirm = (shown: string) => shown === fingerprint;

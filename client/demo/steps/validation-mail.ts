@@ -1,7 +1,6 @@
-import { readdir, readFile } from 'node:fs/promises';
-import { join } from 'node:path';
 import { setTimeout } from 'node:timers/promises';
 import { DemoError } from '../terminal/demo-error.ts';
+import { mailAdvice, mailStoreAt } from './mail-store.ts';
 
 const waitSeconds = 30;
 const pollMs = 100;
@@ -14,15 +13,19 @@ export interface ValidationMail {
 
 export type Mailbox = Awaited<ReturnType<typeof openMailbox>>;
 
-/** Watches a directory for mails that arrive from now on. */
-export async function openMailbox(directory: string) {
-  const seen = new Set(await listMails(directory));
+/**
+ * Watches for mails that arrive from now on.
+ * @param place A folder, or the URL of a Mailpit.
+ */
+export async function openMailbox(place: string) {
+  const store = mailStoreAt(place);
+  const seen = new Set(await store.list());
 
   async function takeNew(email: string): Promise<ValidationMail | undefined> {
-    for (const name of await listMails(directory)) {
+    for (const name of await store.list()) {
       if (seen.has(name)) continue;
       seen.add(name);
-      const mail = parseMail(await readFile(join(directory, name), 'utf8'), email);
+      const mail = parseMail(await store.read(name), email);
       if (mail !== undefined) return mail;
     }
     return undefined;
@@ -37,24 +40,9 @@ export async function openMailbox(directory: string) {
         if (mail !== undefined) return mail;
         await setTimeout(pollMs);
       }
-      throw new DemoError(
-        `no mail arrived in ${directory} within ${waitSeconds} s: ` +
-          'set PROBATIO_MAIL to the folder that npm start shows under E-mails',
-      );
+      throw new DemoError(`no mail arrived in ${place} within ${waitSeconds} s: ${mailAdvice}`);
     },
   };
-}
-
-async function listMails(directory: string): Promise<string[]> {
-  try {
-    return (await readdir(directory)).filter((name) => name.endsWith('.eml'));
-  } catch (cause) {
-    throw new DemoError(
-      `cannot read e-mails in ${directory}: ` +
-        'set PROBATIO_MAIL to the folder that npm start shows under E-mails',
-      { cause },
-    );
-  }
 }
 
 function parseMail(text: string, email: string): ValidationMail | undefined {

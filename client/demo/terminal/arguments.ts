@@ -15,7 +15,8 @@ Verifies the folder of an earlier run again, without the vault:
   npm run demo -- --verify DIR [--key FINGERPRINT]
 
 PROBATIO_URL is the URL of the vault (default http://127.0.0.1:8080, where npm start runs it).
-PROBATIO_MAIL is the folder to which the vault writes e-mails (default var/mail).`;
+PROBATIO_MAIL is the folder to which the vault writes e-mails (default var/mail), or the URL of the
+Mailpit that catches them, such as http://127.0.0.1:8025.`;
 
 /** Parsed arguments of the demo; paths are absolute. */
 export type DemoArguments =

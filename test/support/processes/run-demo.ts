@@ -7,6 +7,8 @@ export interface DemoOptions {
   readonly directory: string;
   readonly args: readonly string[];
   readonly vault: Pick<Vault, 'baseUrl' | 'mailDirectory'>;
+  /** URL of a Mailpit to use instead of the vault's own folder of e-mails. */
+  readonly mailpit?: string;
   /** URL to use instead of the vault's own. */
   readonly baseUrl?: string;
   /** Path of a file with further authorities as PEM. */
@@ -15,10 +17,10 @@ export interface DemoOptions {
 
 /** Starts `npm run demo -- …` in a directory. */
 export function startDemo(t: ExecutionContext, options: DemoOptions): Program {
-  const { directory, args, vault, baseUrl = vault.baseUrl, authorities } = options;
+  const { directory, args, vault, baseUrl = vault.baseUrl, mailpit, authorities } = options;
   return runProgram(t, ['client/demo/main.ts', ...args], {
     PROBATIO_URL: baseUrl,
-    PROBATIO_MAIL: vault.mailDirectory,
+    PROBATIO_MAIL: mailpit ?? vault.mailDirectory,
     npm_lifecycle_event: 'demo',
     INIT_CWD: directory,
     ...(authorities === undefined ? {} : { NODE_EXTRA_CA_CERTS: authorities }),
