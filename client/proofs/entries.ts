@@ -7,16 +7,23 @@ interface EntryFilter {
   readonly action?: string;
 }
 
+const Month = z.string().regex(/^[0-9]{4}-[0-9]{2}$/);
+
 /**
  * Yields the items of the vault's list of audit entries, newest first, without those of months that
- * are archived outside of the vault.
+ * are archived outside of the vault. `onArchived` gets these months, as `2027-01`, of each page.
  */
 export async function* readEntries<T>(
   http: Http,
   item: z.ZodType<T>,
   filter: EntryFilter,
+  onArchived: (months: readonly string[]) => void = () => undefined,
 ): AsyncGenerator<T, void, void> {
-  const page = z.object({ entries: z.array(item) });
+  const Page = z.object({ entries: z.array(item), archivedMonths: z.array(Month) });
   const request = { method: 'GET', path: '/v1/audit/entries', query: { ...filter } } as const;
-  for await (const body of readBodies(http, request)) yield* parseAnswer(page, body).entries;
+  for await (const body of readBodies(http, request)) {
+    const { entries, archivedMonths } = parseAnswer(Page, body);
+    onArchived(archivedMonths);
+    yield* entries;
+  }
 }

@@ -182,6 +182,23 @@ test('a vault that withholds entries or devices is detected', async (t) => {
   });
 });
 
+test('what is missing while months are archived is found, and the months are named', async (t) => {
+  const { deviceId } = await addDevice('Tablet');
+  await session.devices.rename(deviceId, { name: 'Slate', platform: 'Firefox' });
+  const [, registered = ''] = await entriesOf(deviceId);
+  const archivedMonths = ['2027-01'];
+  const archive = (body: object) => ({
+    ...inEntries(without(registered))(body),
+    archivedMonths,
+  });
+  await line.tamper('/v1/audit/entries', archive, async () => {
+    t.deepEqual(await check(), [
+      { kind: 'not_in_log', deviceId, archivedMonths },
+      { kind: 'entries_missing', deviceId, archivedMonths },
+    ]);
+  });
+});
+
 test('an entry counts only with a proof under a pinned key', async (t) => {
   const { deviceId } = await addDevice('Camera');
   const [id = ''] = await entriesOf(deviceId);

@@ -7,7 +7,7 @@ import { exchange } from '../../support/http/raw-http.ts';
 
 const head = 'GET / HTTP/1.1\r\nHost: vault.test\r\n';
 
-test('a drain serves connections that are opened after it began, while there was none', async (t) => {
+test('a drain that begins without connections serves those that come a moment later', async (t) => {
   const app = new Koa();
   app.use((ctx) => {
     ctx.body = 'served';
