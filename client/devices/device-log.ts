@@ -63,6 +63,8 @@ export interface DeviceFinding {
   readonly archivedMonths?: readonly string[];
 }
 
+type Archived = Pick<DeviceFinding, 'archivedMonths'>;
+
 /**
  * Compares the devices that the vault lists, the signed audit entries about devices, and the
  * devices that the user recognises. An empty result means that these three sources agree. It does
@@ -93,25 +95,21 @@ export async function checkDeviceLog(
     }
   }
 
+  const away: Archived = archived.size > 0 ? { archivedMonths: [...archived] } : {};
   const isListed = new Set(listed.map(({ deviceId }) => deviceId));
   const isRecognised = new Set(recognised.map((deviceId) => deviceId.toLowerCase()));
   for (const deviceId of new Set([...isRecognised, ...isListed, ...entries.keys()])) {
-    const found = (kind: DeviceFindingKind) => findings.push({ kind, deviceId });
-    const lacking = (kind: DeviceFindingKind) =>
-      findings.push({
-        kind,
-        deviceId,
-        ...(archived.size > 0 && { archivedMonths: [...archived] }),
-      });
+    const found = (kind: DeviceFindingKind, more: Archived = {}) =>
+      findings.push({ kind, deviceId, ...more });
     if (!isRecognised.has(deviceId)) found('not_recognised');
     const log = entries.get(deviceId) ?? [];
     const actions = new Set(log.map(({ action }) => action));
     const isRevoked = actions.has('device.revoked');
-    if (!actions.has('device.registered')) lacking('not_in_log');
+    if (!actions.has('device.registered')) found('not_in_log', away);
     else if (isListed.has(deviceId) === isRevoked) {
       found(isRevoked ? 'listed_though_revoked' : 'not_listed');
     }
-    if (!isGapless(log)) lacking('entries_missing');
+    if (!isGapless(log)) found('entries_missing', away);
   }
   return findings;
 }

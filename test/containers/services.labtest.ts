@@ -1,13 +1,12 @@
-import { execFile, spawn } from 'node:child_process';
+import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { promisify } from 'node:util';
 import test from 'ava';
 import { projectFile } from '../../app/dev/files/project.ts';
 import { until } from '../../app/dev/processes/until.ts';
+import { docker } from '../support/compose/compose-vault.ts';
 import { runLabel } from '../support/containers/reaper.ts';
 import { runProgram } from '../support/processes/processes.ts';
 
-const run = promisify(execFile);
 const limitMs = 300_000;
 
 /** The settings of a run of tests whose services are containers of the lab's images. */
@@ -19,9 +18,9 @@ const settings = {
 
 /** Resolves with the states of the containers of all runs of tests. */
 async function listContainers(): Promise<readonly string[]> {
-  const args = ['ps', '--all', `--filter=label=${runLabel}`, '--format={{.State}}'];
-  const { stdout } = await run('/usr/bin/docker', args);
-  return stdout.split('\n').filter((state) => state !== '');
+  const label = `--filter=label=${runLabel}`;
+  const states = await docker('ps', '--all', label, '--format={{.State}}');
+  return states.split('\n').filter((state) => state !== '');
 }
 
 const bothRun = async () => {

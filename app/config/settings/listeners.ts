@@ -96,8 +96,9 @@ export const httpSettings = {
       unit: 'seconds',
       description:
         'How long requests may continue after SIGTERM before their connections are closed. For a ' +
-        'fifth of it, 5 s at most, idle connections stay open for a further request. New ones ' +
-        'are served for a second at least. Give the process a few seconds more before you kill it.',
+        'fifth of it, 5 s at most, idle connections stay open for a further request, and new ' +
+        'ones are served, even if there was none, in the first second of this time. Give the ' +
+        'process a few seconds more before you kill it.',
     }),
     connections: setting('HTTP_CONNECTIONS', Count.default(4_096), {
       unit: 'connections',

@@ -84,8 +84,11 @@ export async function createComposeVault(
 
 const serviceOf = ({ Config: { Labels } }: Inspected) => Labels['com.docker.compose.service'] ?? '';
 
-/** Runs Debian's client, as another one may stand before it in the path. */
-async function docker(...args: readonly string[]): Promise<string> {
+/**
+ * Runs Debian's client of Docker, as another one may stand before it in the path, and resolves with
+ * what it prints.
+ */
+export async function docker(...args: readonly string[]): Promise<string> {
   const { stdout } = await run('/usr/bin/docker', args, { maxBuffer: 2 ** 26 });
   return stdout.trim();
 }
