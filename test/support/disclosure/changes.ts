@@ -68,6 +68,15 @@ function flipBit(bytes: Bytes, offset: number, bit: number): Bytes {
   return changed;
 }
 
+/** Exchanges the segment at `from`, which may be a short last one, with as many bytes at `to`. */
+function exchangeSegments(bytes: Bytes, from: number, to: number): Bytes {
+  const length = Math.min(segmentBytes, bytes.length - from);
+  const changed = bytes.slice();
+  changed.set(bytes.subarray(from, from + length), to);
+  changed.set(bytes.subarray(to, to + length), from);
+  return changed;
+}
+
 /** Replaces one character by another one of the same kind. */
 function changeCharacter(text: string, { one, two }: Choices): string {
   const digits = '0123456789abcdef'.split('');
@@ -115,14 +124,11 @@ const changes: Readonly<Record<string, Change>> = {
   'segments of the file exchanged': (base, choices) => {
     const from = provenOffset(base, { ...choices, two: 0 });
     const to = from === 0 ? segmentBytes : 0;
-    if (base.bytes.length < to + segmentBytes) {
-      return { ...base, bytes: flipBit(base.bytes, from, choices.two) };
-    }
-    const bytes = base.bytes.slice();
-    const length = Math.min(segmentBytes, bytes.length - from);
-    bytes.set(base.bytes.subarray(from, from + length), to);
-    bytes.set(base.bytes.subarray(to, to + length), from);
-    return { ...base, bytes };
+    const isLarge = base.bytes.length >= to + segmentBytes;
+    const bytes = isLarge ? exchangeSegments(base.bytes, from, to) : base.bytes;
+    // A last segment of one byte may equal the byte that it is exchanged with.
+    const isChanged = Buffer.compare(bytes, base.bytes) !== 0;
+    return { ...base, bytes: isChanged ? bytes : flipBit(base.bytes, from, choices.two) };
   },
   'a digit of the opening': (base, choices) => {
     const text = JSON.stringify(base.opening);
