@@ -1,6 +1,6 @@
 import { createHmac } from 'node:crypto';
 import type { SignerClient } from '../../signer/protocol/client.ts';
-import { repeat } from '../async/repeat.ts';
+import { poll } from '../async/repeat.ts';
 import type { AuditTrail } from '../audit-trail/audit-trail.ts';
 import type { Database } from '../db/database.ts';
 import type { GenerationKey, GenerationKeys } from '../encryption/row-cipher.ts';
@@ -10,8 +10,11 @@ import { escrowed } from './events.ts';
 import type { EscrowKey } from './escrow.ts';
 import { insertGeneration, listGenerations, type RegisteredGeneration } from './generation-rows.ts';
 
-/** Milliseconds between two looks at the registered generations. */
-const pollMs = 2_000;
+/**
+ * How long a process waits before it looks at the registered generations again. It must learn of a
+ * new one well before that one may be used (`leadSeconds`).
+ */
+const pauses = { busyMs: 2_000, idleMs: 5_000 };
 
 interface EncryptionKeysOptions {
   readonly db: Database;
@@ -35,7 +38,7 @@ export interface EncryptionKeys extends GenerationKeys {
 }
 
 /**
- * Starts fetching the keys of the registered generations, and looks for new ones every 2 s. In a
+ * Starts fetching the keys of the registered generations, and looks for new ones every 5 s. In a
  * new vault, registers the newest generation of the token first. A request thus never waits for the
  * signer.
  */
@@ -75,7 +78,8 @@ export function startEncryptionKeys(options: EncryptionKeysOptions): EncryptionK
     return undefined;
   }
 
-  async function load(): Promise<void> {
+  /** Resolves with whether a registered generation is not in use yet, or lacks its key. */
+  async function load(): Promise<boolean> {
     const read = () => db.asService(listGenerations);
     let rows = await read();
     if (rows.length === 0) {
@@ -99,6 +103,7 @@ export function startEncryptionKeys(options: EncryptionKeysOptions): EncryptionK
     const current = held.findLast(({ isUsable }) => isUsable) ?? held[0];
     currentGeneration = current?.generation;
     lastMessage = '';
+    return held.length < rows.length || rows.some(({ isUsable }) => !isUsable);
   }
 
   /** Logs a failure, unless the run before failed for the same reason. */
@@ -109,7 +114,7 @@ export function startEncryptionKeys(options: EncryptionKeysOptions): EncryptionK
     log.warn({ err: error }, 'the encryption keys could not be fetched; retrying');
   }
 
-  const polling = repeat(pollMs, load, warn);
+  const polling = poll(pauses, load, warn);
   polling.now();
 
   function get(generation: number): Buffer {
@@ -134,7 +139,9 @@ export function startEncryptionKeys(options: EncryptionKeysOptions): EncryptionK
     get,
     find: (generation) => keys.get(generation),
     isReady: () => currentGeneration !== undefined,
-    refresh: load,
+    async refresh() {
+      await load();
+    },
     stop: () => polling.stop(),
   };
 }

@@ -7,7 +7,7 @@ import type { Clock } from '../async/clock.ts';
 import type { Database } from '../db/database.ts';
 import type { KeyRegistry } from '../signing-keys/registry.ts';
 import type { Log } from '../telemetry/log.ts';
-import { repeat } from '../async/repeat.ts';
+import { poll } from '../async/repeat.ts';
 import { createTurns } from '../async/turns.ts';
 import type { Admission, Admitted } from './admission.ts';
 import { countSealed, readLogState } from './high-water-marks/log-state.ts';
@@ -18,7 +18,8 @@ import { endAcceptances } from './acceptances.ts';
 import { recordRestoration } from './restoration.ts';
 import { within } from '../async/within.ts';
 
-const pollMs = 1_000;
+/** How long the writer waits before it looks for newly sealed entries. */
+const pauses = { busyMs: 1_000, idleMs: 4_000 };
 /** Minimum seconds between two high-water marks, whichever replicas write them. */
 const spacingSeconds = 5;
 /** The number of high-water marks that are kept in the object store. */
@@ -86,16 +87,16 @@ export function startMarkWriter(options: MarkWriterOptions) {
 
   /**
    * Writes a high-water mark if entries were sealed since the last mark and no replica wrote a mark
-   * within the last `spacing` seconds. Returns whether it wrote a mark.
+   * within the last `spacing` seconds.
    */
-  async function write(spacing: number): Promise<boolean> {
-    if (admission.admitted === undefined) return false;
+  async function write(spacing: number): Promise<'written' | 'unneeded' | 'too early'> {
+    if (admission.admitted === undefined) return 'too early';
     known ??= await begin(admission.admitted);
-    if (marked === (await db.asService(countSealed))) return false;
+    if (marked === (await db.asService(countSealed))) return 'unneeded';
     const newest = await record.take(spacing);
-    if (newest === undefined) return false;
+    if (newest === undefined) return 'too early';
     await writeAfter(newest, known);
-    return true;
+    return 'written';
   }
 
   /** Writes a high-water mark, newer than all others. Returns its audit proof. */
@@ -114,18 +115,26 @@ export function startMarkWriter(options: MarkWriterOptions) {
     return proof;
   }
 
-  async function tryToWrite(spacing: number): Promise<void> {
-    try {
-      if (!(await turns.take(() => write(spacing)))) return;
+  async function tryToWrite(spacing: number): Promise<boolean> {
+    const outcome = await turns.take(() => write(spacing));
+    if (outcome === 'written') {
       if (isFailing) log.info('high-water marks are written again');
       isFailing = false;
-    } catch (error) {
-      if (!isFailing) log.warn({ err: error }, 'no high-water mark can be written; retrying');
-      isFailing = true;
     }
+    return outcome !== 'unneeded';
   }
 
-  const writing = repeat(pollMs, () => tryToWrite(spacingSeconds));
+  function warn(error: unknown): void {
+    if (!isFailing) log.warn({ err: error }, 'no high-water mark can be written; retrying');
+    isFailing = true;
+  }
+
+  async function stopWriting(): Promise<void> {
+    await writing.stop();
+    await tryToWrite(0).catch(warn);
+  }
+
+  const writing = poll(pauses, () => tryToWrite(spacingSeconds), warn);
   writing.now();
   return {
     /**
@@ -144,11 +153,6 @@ export function startMarkWriter(options: MarkWriterOptions) {
      * Stops the writer, and writes a last high-water mark if entries were sealed since the previous
      * mark. Waits at most 2 s.
      */
-    async stop(): Promise<void> {
-      await within(
-        lastWaitMs,
-        writing.stop().then(() => tryToWrite(0)),
-      );
-    },
+    stop: (): Promise<void> => within(lastWaitMs, stopWriting()),
   };
 }
