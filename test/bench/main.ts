@@ -6,6 +6,7 @@ import type { Bench } from './harness/bench.ts';
 import { benchBodies } from './bodies/bodies.ts';
 import { benchDownload } from './download/download.ts';
 import { benchEnumeration } from './enumeration/enumeration.ts';
+import { benchGrowth } from './growth/growth.ts';
 import { benchHash } from './hash/hash.ts';
 import { benchJobs } from './jobs/jobs.ts';
 import { benchLogin } from './login/login.ts';
@@ -23,6 +24,7 @@ const benches: Record<string, Bench> = {
   bodies: benchBodies,
   download: benchDownload,
   enumeration: benchEnumeration,
+  growth: benchGrowth,
   hash: benchHash,
   jobs: benchJobs,
   login: benchLogin,

@@ -61,10 +61,14 @@ export function createCallers(vault: Vault): Promise<RoleCaller[]> {
   );
 }
 
-/** Creates a user with one of each resource. */
-export async function createOwner(vault: Vault, tenant: Tenant): Promise<Owner> {
+/** Creates one of each resource of a user, who is new unless the id is given. */
+export async function createOwner(
+  vault: Vault,
+  tenant: Tenant,
+  userId: string = randomUUID(),
+): Promise<Owner> {
   const sql = createSql(vault);
-  const api = await createApi(vault, { tenantId: tenant, scopes });
+  const api = await createApi(vault, { userId, tenantId: tenant, scopes });
   await openSession(sql, api, api.caller.sessionId);
   const session = randomUUID();
   await openSession(sql, api, session);
@@ -168,9 +172,14 @@ async function storeKeys(vault: Vault, api: Api) {
 async function storeObject(sql: Sql, { caller }: Api): Promise<string> {
   const id = randomUUID();
   await sql(
-    `insert into sync_objects
-     (user_id, tenant_id, object_id, version, data, change_seq, last_modified_at)
-     values ($1, $2, $3, 1, '{}', 1, now())`,
+    `with counter as (
+       insert into sync_counters (user_id, tenant_id, last_change) values ($1, $2, 1)
+       on conflict (user_id, tenant_id) do update set last_change = sync_counters.last_change + 1
+       returning last_change
+     )
+     insert into sync_objects
+       (user_id, tenant_id, object_id, version, data, change_seq, last_modified_at)
+     select $1, $2, $3, 1, '{}', last_change, now() from counter`,
     [caller.userId, caller.tenantId, id],
   );
   return id;

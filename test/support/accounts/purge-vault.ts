@@ -4,6 +4,7 @@ import { until } from '../../../app/dev/processes/until.ts';
 import { createKeyFile, type KeyFile } from '../vault/key-file.ts';
 import { send, type JsonAnswer } from '../http/send.ts';
 import { createSql, type Sql } from '../vault/sql.ts';
+import { testStack, type TestStack } from '../vault/stack.ts';
 import { startReadyVault, type TestVault, type Vault } from '../vault/vault.ts';
 import { validationMails } from './mails.ts';
 import { inventAccount, register, type TestAccount } from './test-account.ts';
@@ -28,9 +29,12 @@ export interface PurgeCounts {
   readonly removedEmails: number;
 }
 
-export async function startPurgeVault(): Promise<PurgeVault> {
+export async function startPurgeVault(
+  settings: NodeJS.ProcessEnv = {},
+  stack: TestStack = testStack(),
+): Promise<PurgeVault> {
   const keys = await createKeyFile();
-  const vault = await startReadyVault({ INTERNAL_API_KEYS_FILE: keys.path });
+  const vault = await startReadyVault({ INTERNAL_API_KEYS_FILE: keys.path, ...settings }, stack);
   const headers = { 'X-Internal-Api-Key': keys.admin };
   const sql = createSql(vault);
   return {

@@ -1,0 +1,102 @@
+import { randomUUID } from 'node:crypto';
+import type { Client } from 'pg';
+import { counters } from '../../../app/db/usage/quota.ts';
+import { ask, removalsLast, renew, type TestedRoute } from '../../http/roles/ask.ts';
+import { expectations, type Expectation } from '../../http/roles/expectations.ts';
+import { createCallers, createOwner, type Owner } from '../../http/roles/scene.ts';
+import { walkAsStranger } from '../../http/plans/walks.ts';
+import { proofHeader } from '../../support/accounts/reauth-account.ts';
+import { startPurgeVault } from '../../support/accounts/purge-vault.ts';
+import type { Api } from '../../support/documents/uploads.ts';
+import type { TestStack } from '../../support/vault/stack.ts';
+import { withClient } from '../sync/people.ts';
+import { fillVault } from './fill.ts';
+
+/** Told of each request: who sent it to which route, its milliseconds and the response's status. */
+export type Note = (name: string, ms: number, status: number) => void;
+
+/** A vault that is measured. */
+export interface Subject extends AsyncDisposable {
+  readonly database: string;
+  readonly adminUrl: string;
+  /**
+   * Sends a request to each route: as the user who has most of the vault, as an administrator, and
+   * as a new user, who also registers and logs in.
+   */
+  askAll(note: Note): Promise<void>;
+}
+
+/** Routes after which a caller can send nothing more. */
+const ending = ['POST /v1/auth/logout', 'DELETE /v1/auth/account'];
+const byEnd = (route: TestedRoute) => Number(ending.includes(route.name));
+
+/** The routes that users may call, removals last, without the streams, which do not end. */
+const asked = removalsLast
+  .filter(({ name, path }) => expectations[name]?.kind !== 'refused' && !path.endsWith('/events'))
+  .toSorted((a, b) => byEnd(a) - byEnd(b));
+/** Those that leave what they are asked about, so that they can be asked again and again. */
+const repeated = asked.filter(({ name, verb }) => verb !== 'DELETE' && !ending.includes(name));
+
+const withoutQuotas = Object.fromEntries(
+  counters.map((counter) => [
+    `PLANS_STANDARD_${counter.replaceAll(/[A-Z]/g, '_$&').toUpperCase()}`,
+    String(2 ** 50),
+  ]),
+);
+
+/** Starts a vault and fills it with as many rows of each kind, most of them of one user. */
+export async function startSubject(stack: TestStack, rows: number): Promise<Subject> {
+  const context = await startPurgeVault({ ...withoutQuotas, LOG_LEVEL: 'error' }, stack);
+  const { vault, sql } = context;
+  const adminUrl = vault.databases.admin;
+  const userId = randomUUID();
+  await fillVault(vault.databases, userId, rows);
+  const large = await createOwner(vault, 'default', userId);
+  const callers = await createCallers(vault);
+  const admin = callers.find(({ role }) => role === 'platform_admin')?.api ?? large.api;
+
+  async function askOne(note: Note, route: TestedRoute, api: Api, owner: Owner, who: string) {
+    const expectation = expectations[route.name] as Expectation;
+    const present = await renew(sql, expectation, owner);
+    const proof = await proofHeader(vault, api.caller);
+    const startedAt = performance.now();
+    const { status } = await ask(vault, api, route, expectation, present, proof);
+    note(`${route.name} by ${who}`, performance.now() - startedAt, status);
+  }
+
+  return {
+    database: new URL(adminUrl).pathname.slice(1),
+    adminUrl,
+    async askAll(note) {
+      for (const route of repeated) {
+        await askOne(note, route, large.api, large, 'the user with most');
+        await askOne(note, route, admin, large, 'an administrator');
+      }
+      const owner = await createOwner(vault, 'default');
+      for (const route of asked) await askOne(note, route, owner.api, owner, 'a new user');
+      const startedAt = performance.now();
+      await walkAsStranger(context);
+      note('registration and login', performance.now() - startedAt, 200);
+    },
+    [Symbol.asyncDispose]: () => context.stop(),
+  };
+}
+
+/** Holds a snapshot, as a long backup does, until it is disposed of. */
+export async function holdSnapshot(adminUrl: string): Promise<AsyncDisposable> {
+  const begun = Promise.withResolvers<void>();
+  const over = Promise.withResolvers<void>();
+  const held = withClient(adminUrl, async (client: Client) => {
+    await client.query('begin isolation level repeatable read');
+    await client.query('select from audit_queue');
+    begun.resolve();
+    await over.promise;
+  });
+  await Promise.race([begun.promise, held]);
+  return {
+    async [Symbol.asyncDispose]() {
+      over.resolve();
+      await held;
+    },
+  };
+}
