@@ -1,5 +1,3 @@
-import { setTimeout } from 'node:timers/promises';
-
 /** Wakes a polling loop when there is work. A wake without a waiter ends the next wait at once. */
 export interface WakeSignal {
   readonly wake: () => void;
@@ -16,22 +14,24 @@ export function createWakeSignal(): WakeSignal {
       for (const resume of waiters) resume();
     },
     async wait(ms, stop) {
-      if (pending) {
+      if (pending || stop.aborted) {
         pending = false;
         return;
       }
-      const over = new AbortController();
-      const { promise: woken, resolve: resume } = Promise.withResolvers<void>();
+      const { promise: over, resolve } = Promise.withResolvers<void>();
+      const resume = () => resolve();
+      const timer = setTimeout(resume, ms);
+      stop.addEventListener('abort', resume);
       waiters.add(resume);
-      const signal = AbortSignal.any([stop, over.signal]);
-      await Promise.race([woken, sleep(ms, signal)]);
-      over.abort();
+      await over;
+      clearTimeout(timer);
+      stop.removeEventListener('abort', resume);
       waiters.delete(resume);
     },
   };
 }
 
 /** Resolves after `ms` or as soon as `stop` aborts. */
-export async function sleep(ms: number, stop: AbortSignal): Promise<void> {
-  await setTimeout(ms, undefined, { signal: stop }).catch(() => undefined);
+export function sleep(ms: number, stop: AbortSignal): Promise<void> {
+  return createWakeSignal().wait(ms, stop);
 }

@@ -41,6 +41,7 @@ async function isRecorded(tx: Tx, markId: string): Promise<boolean> {
     .selectFrom('audit_sequences')
     .select('last_seq')
     .where('user_id', '=', nobody.userId)
+    .where('tenant_id', '=', nobody.tenantId)
     .where('resource_type', '=', resourceType)
     .where('resource_id', '=', markId)
     .executeTakeFirst();
@@ -80,6 +81,7 @@ export async function wasRestored(tx: Tx, days: number): Promise<boolean> {
     .selectFrom('audit_entries')
     .select('id')
     .where('user_id', '=', nobody.userId)
+    .where('tenant_id', '=', nobody.tenantId)
     .where('resource_type', '=', resourceType)
     .where('created_at', '>', sql<Date>`now() - make_interval(days => ${days})`)
     .limit(1)

@@ -70,11 +70,18 @@ interface Explained {
   readonly buffers: number;
 }
 
-/** Runs a query as a user, and returns what its plan did. */
+/** Runs a prepared query as a user, and returns what its plan did. */
 function explain(caller: Owner, select: (tx: Tx) => ReturnType<typeof selectDocuments>) {
   return db.asUser(caller, async (tx): Promise<Explained> => {
-    const [row] = await select(tx).explain('json', query`analyze, buffers`);
-    const [plan] = z.object({ 'QUERY PLAN': z.array(z.object({ Plan })) }).parse(row)['QUERY PLAN'];
+    const { sql: text, parameters } = select(tx).compile();
+    await query`prepare explained as ${query.raw(text)}`.execute(tx);
+    const values = query.join(parameters.map((value) => query.lit(value)));
+    const { rows } =
+      await query`explain (analyze, buffers, format json) execute explained(${values})`.execute(tx);
+    await query`deallocate explained`.execute(tx);
+    const [plan] = z
+      .tuple([z.object({ 'QUERY PLAN': z.array(z.object({ Plan })) })])
+      .parse(rows)[0]['QUERY PLAN'];
     if (plan === undefined) throw new Error('no plan');
     const nodes = nodesOf(plan.Plan);
     return {

@@ -196,6 +196,7 @@ export function createStoredProofs({ db, registry }: StoredProofsOptions) {
           .selectFrom('audit_entries')
           .select(readColumns)
           .where('user_id', '=', nobody.userId)
+          .where('tenant_id', '=', nobody.tenantId)
           .where('resource_type', '=', 'vault')
           .where('action', '=', 'vault.restored')
           .where('state', '=', 'SEALED')

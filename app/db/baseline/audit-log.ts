@@ -17,7 +17,7 @@ create table audit_log (
   erased_at timestamptz(3),
   constraint audit_log_erased check ((canonical is null) = (erased_at is not null))
 ) partition by range (id);
-create index audit_log_owner on audit_log (user_id, id);
+create index audit_log_owner on audit_log (user_id, tenant_id, id);
 create index audit_log_tenant on audit_log (tenant_id, id);
 create index audit_log_resource on audit_log (resource_id, id);
 ${ownRows('audit_log')}

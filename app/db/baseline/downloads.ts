@@ -1,4 +1,4 @@
-import { callerId, callerTenant, ownRows, serviceRows } from './rows.ts';
+import { callerId, callerTenant, ownRows, serviceRows, withoutStatistics } from './rows.ts';
 
 const isReader = `reader_id = ${callerId} and tenant_id = ${callerTenant}`;
 
@@ -55,6 +55,7 @@ create index downloads_owner on downloads (user_id);
 create index downloads_held on downloads (held_until) where held_until is not null;
 create index downloads_reader on downloads (reader_id);
 ${serviceRows('downloads')}
+${withoutStatistics('downloads', 'user_id')}
 create policy downloads_begin on downloads for insert to probatio_app
   with check (${isReader}
     and ended_at is null

@@ -28,6 +28,7 @@ begin
         autovacuum_vacuum_insert_scale_factor = 0)',
       name, parent, name || '_month', key, first_id, end_id);
     if parent = 'audit_log' then
+      execute format('alter table public.%I alter column user_id set statistics 0', name);
       execute format('alter table public.%I add constraint %I
         unique (user_id, tenant_id, resource_type, resource_id, seq)', name, name || '_seq');
     end if;

@@ -1,4 +1,4 @@
-import { callerId, callerTenant, ownRows } from './rows.ts';
+import { callerId, callerTenant, ownRows, withoutStatistics } from './rows.ts';
 
 /** The conditions that a share is with the caller and has not expired. */
 const isWithCaller = `recipient_user_id = ${callerId} and tenant_id = ${callerTenant}
@@ -41,6 +41,7 @@ create table share_recipients (
   primary key (user_id, tenant_id, recipient_ref)
 );
 create index share_recipients_user on share_recipients (recipient_user_id);
+${withoutStatistics('share_recipients', 'recipient_user_id')}
 ${ownRows('share_recipients')}
 grant select, insert, update, delete on share_recipients to probatio_app, probatio_service;
 
@@ -76,6 +77,7 @@ create table document_shares (
     references documents (id) on delete cascade
 );
 create index document_shares_received on document_shares (recipient_user_id, id);
+${withoutStatistics('document_shares', 'recipient_user_id')}
 create index document_shares_given on document_shares (user_id, id);
 ${ownRows('document_shares')}
 create policy document_shares_by_recipient on document_shares for select to probatio_app

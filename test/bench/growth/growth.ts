@@ -16,7 +16,7 @@ const explainedRounds = 8;
 const sealedUnderSnapshot = 50_000;
 /** How long the vaults get no request while the statements of their workers are explained. */
 const idleMs = 40_000;
-/** What counts as flat: the greatest cost with many rows, in multiples of the cost with few. */
+/** A flat cost: the greatest one with many rows, in multiples of the cost with few. */
 const limit = 1.5;
 /** How many times a statement must have been executed with few and with many rows. */
 const minimum = 5;

@@ -33,7 +33,7 @@ export const AuditLog = defineEntity({
     refusesErasure('audit_log'),
   ],
   indexes: [
-    { name: 'audit_log_owner', properties: ['userId', 'id'] },
+    { name: 'audit_log_owner', properties: ['userId', 'tenantId', 'id'] },
     { name: 'audit_log_tenant', properties: ['tenantId', 'id'] },
     { name: 'audit_log_resource', properties: ['resourceId', 'id'] },
   ],
