@@ -18,6 +18,7 @@ const allowed: readonly (readonly [part: RegExp, reason: string])[] = [
     /select count\(id\) from jobs\s+where tenant_id = /,
     'the open jobs of a user, which have a limit',
   ],
+  [/^select count\("id"\) as "count" from \(select "id" from "jobs"/, 'counted up to a limit'],
   [/from "jobs" where "state" in \('PENDING', 'ACTIVE'\)/, 'an operator counts the open jobs'],
 ];
 
