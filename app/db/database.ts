@@ -161,14 +161,15 @@ export function afterCommit(tx: Tx, followUp: () => void): void {
 
 /**
  * Returns the statement that sets the owner for row-level security, and the owner's limits, until
- * the transaction ends. The values are literals, since several statements in one round trip cannot
- * have parameters.
+ * the transaction ends, and that each statement has one plan for all values (docs/adr/0042). The
+ * values are literals, since several statements in one round trip cannot have parameters.
  */
 function assume({ userId, tenantId }: Owner, limits: Counts | undefined): string {
   const bound = limits === undefined ? '' : formatLimits(limits);
   return `select set_config('app.user_id', ${escapeLiteral(userId)}, true),
     set_config('app.tenant_id', ${escapeLiteral(tenantId)}, true),
-    set_config('app.limits', '${bound}', true)`;
+    set_config('app.limits', '${bound}', true),
+    set_config('plan_cache_mode', 'force_generic_plan', true)`;
 }
 
 /**

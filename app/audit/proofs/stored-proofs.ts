@@ -1,8 +1,6 @@
-import { sql, type Selectable } from 'kysely';
-import { isOfMonths, readMonths, type Month } from '../../audit-trail/archived-months.ts';
-import { nobody } from '../../audit-trail/event.ts';
+import { sql } from 'kysely';
+import { isOfMonths } from '../../audit-trail/archived-months.ts';
 import type { Database, Owner, Tx } from '../../db/database.ts';
-import type { Schema } from '../../db/schema.ts';
 import type { RegisteredKey } from '../../proof/registered-key.ts';
 import type { KeyRegistry } from '../../signing-keys/registry.ts';
 import { pageBytes } from '../../http/responses/page.ts';
@@ -10,7 +8,8 @@ import { selectInReach, selectMatches, textBytes } from '../entries/matches.ts';
 import type { AuditProof } from '../../proof/proof.ts';
 import type { absences } from '../../proof/schema.ts';
 import { composeSealedText } from '../../proof/sealed-text.ts';
-import { asReader, selectReadable, wholeLog, type EntryReader } from '../entries/readers.ts';
+import { asReader, selectReadable, type EntryReader } from '../entries/readers.ts';
+import { readRestores, readRows, type ProofRow } from './proof-rows.ts';
 
 /** The reason why an entry has no proof, as an error code. */
 export interface Absence {
@@ -48,20 +47,6 @@ interface EntriesPage {
 
 export type StoredProofs = ReturnType<typeof createStoredProofs>;
 
-type Row = Pick<Selectable<Schema['audit_entries']>, (typeof readColumns)[number]>;
-
-const readColumns = [
-  'id',
-  'canonical',
-  'state',
-  'hash',
-  'signature',
-  'key_id',
-  'sealed_at',
-  'late',
-  'created_at',
-] as const;
-
 const absent = {
   missing: { reason: 'not_found' },
   archived: { reason: 'entry_archived' },
@@ -79,7 +64,7 @@ interface StoredProofsOptions {
 
 /** Creates the service that reads stored audit proofs. */
 export function createStoredProofs({ db, registry }: StoredProofsOptions) {
-  async function findKeys(rows: readonly Row[]): Promise<Map<string, RegisteredKey>> {
+  async function findKeys(rows: readonly ProofRow[]): Promise<Map<string, RegisteredKey>> {
     const keyIds = [...new Set(rows.flatMap(({ key_id: keyId }) => keyId ?? []))];
     const find = () => Promise.all(keyIds.map((keyId) => registry.find(keyId)));
     let keys = await find();
@@ -191,26 +176,7 @@ export function createStoredProofs({ db, registry }: StoredProofsOptions) {
      * and are nobody's.
      */
     async findRestores(limit: number): Promise<AuditProof[]> {
-      const rows = await db.asService((tx) =>
-        tx
-          // The entries of the vault are few. Newest first, all of nobody's would be looked through.
-          .with(
-            (cte) => cte('restores').materialized(),
-            () =>
-              selectReadable(tx, wholeLog)
-                .select([...readColumns, 'action'])
-                .where('user_id', '=', nobody.userId)
-                .where('tenant_id', '=', nobody.tenantId)
-                .where('resource_type', '=', 'vault'),
-          )
-          .selectFrom('restores')
-          .select(readColumns)
-          .where('action', '=', 'vault.restored')
-          .where('state', '=', 'SEALED')
-          .orderBy('id', 'desc')
-          .limit(limit)
-          .execute(),
-      );
+      const rows = await db.asService((tx) => readRestores(tx, limit));
       const keys = await findKeys(rows);
       const stored = rows.map((row) => toStored(row.id, row, keys));
       return stored.flatMap((found) => ('proof' in found ? [found.proof] : []));
@@ -227,28 +193,6 @@ export function createStoredProofs({ db, registry }: StoredProofsOptions) {
       return rows.map(({ id }) => id);
     },
   };
-}
-
-/** Reads entries and, if some are not there, the months that are away. */
-async function readRows(
-  tx: Tx,
-  caller: EntryReader,
-  entryIds: readonly string[],
-): Promise<{ readonly rows: readonly Row[]; readonly away: readonly Month[] }> {
-  const select = (ids: readonly string[]) =>
-    selectReadable(tx, caller)
-      .select(readColumns)
-      .where('id', '=', sql<string>`any(${ids}::uuid[])`)
-      .execute();
-  const rows = await select(entryIds);
-  if (rows.length === entryIds.length) return { rows, away: [] };
-  const months = await readMonths(tx);
-  const found = new Set(rows.map(({ id }) => id));
-  // A month may have returned between the two statements.
-  const returned = entryIds.filter((id) => !found.has(id) && isOfMonths(months.returned, id));
-  return returned.length === 0
-    ? { rows, away: months.away }
-    : { rows: [...rows, ...(await select(returned))], away: months.away };
 }
 
 /** The version of a document that the text of an entry names. */
@@ -274,7 +218,7 @@ function selectOfResource(
 
 function toStored(
   entryId: string,
-  row: Row | undefined,
+  row: ProofRow | undefined,
   keys: ReadonlyMap<string, RegisteredKey>,
 ): StoredProof {
   if (row === undefined) return { entryId, absence: absent.missing };

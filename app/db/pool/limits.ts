@@ -10,15 +10,11 @@ export interface TransactionLimits {
  * Returns the statements that begin a transaction with limits. The settings end with the
  * transaction, and no connection needs parameters of its own: behind a pooler, the next transaction
  * of a connection may be that of another client.
- *
- * Each statement has one plan, whatever its values (docs/adr/0042): Postgres makes it once on a
- * connection, and it is the plan that test/http/plans looks at.
  */
 export function beginWithin({ statementMs, idleMs }: TransactionLimits): string {
   return (
     `begin; set local statement_timeout = ${statementMs}; ` +
-    `set local idle_in_transaction_session_timeout = ${idleMs}; ` +
-    'set local plan_cache_mode = force_generic_plan'
+    `set local idle_in_transaction_session_timeout = ${idleMs}`
   );
 }
 

@@ -27,15 +27,15 @@ export interface Subject extends AsyncDisposable {
 }
 
 /** Routes after which a caller can send nothing more. */
-const ending = ['POST /v1/auth/logout', 'DELETE /v1/auth/account'];
-const byEnd = (route: TestedRoute) => Number(ending.includes(route.name));
+const ending = new Set(['POST /v1/auth/logout', 'DELETE /v1/auth/account']);
+const byEnd = (route: TestedRoute) => Number(ending.has(route.name));
 
 /** The routes that users may call, removals last, without the streams, which do not end. */
 const asked = removalsLast
   .filter(({ name, path }) => expectations[name]?.kind !== 'refused' && !path.endsWith('/events'))
   .toSorted((a, b) => byEnd(a) - byEnd(b));
 /** Those that leave what they are asked about, so that they can be asked again and again. */
-const repeated = asked.filter(({ name, verb }) => verb !== 'DELETE' && !ending.includes(name));
+const repeated = asked.filter(({ name, verb }) => verb !== 'DELETE' && !ending.has(name));
 
 const withoutQuotas = Object.fromEntries(
   counters.map((counter) => [
