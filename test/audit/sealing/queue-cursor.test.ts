@@ -4,75 +4,88 @@ import { createQueueCursor } from '../../../app/audit/sealing/queue-cursor.ts';
 import { firstIdOf } from '../../../app/audit-trail/first-id.ts';
 
 const begin = Date.UTC(2026, 0, 1);
-const second = 1_000;
 
 /** Creates a cursor whose clock is set by hand; times are in seconds since it was created. */
 function createTimed() {
   let seconds = 0;
-  const cursor = createQueueCursor(() => begin + seconds * second);
+  const cursor = createQueueCursor(() => begin + seconds * 1_000);
   return {
     cursor,
     at: (time: number) => (seconds = time),
-    idOf: (time: number) => firstIdOf(new Date(begin + time * second)),
+    idOf: (time: number) => firstIdOf(new Date(begin + time * 1_000)),
+    /** Reads the queue for some seconds, and reports the lowest id that it found. */
+    read(took: number, first: string | null): string {
+      const from = cursor.next();
+      seconds += took;
+      cursor.found(first);
+      return from;
+    },
   };
 }
 
-test('the first reading begins at the start', (t) => {
-  t.is(createTimed().cursor.next(), NIL);
+test('a quick reading begins at the start every five seconds, and others seconds ago', (t) => {
+  const { at, read, idOf } = createTimed();
+  t.is(read(0, null), NIL);
+  for (let time = 1; time <= 60; time += 1) {
+    at(time);
+    const from = read(0, null);
+    if (time % 5 === 0) t.is(from, NIL, `${time} s`);
+    else t.true(from >= idOf(time - 90), `${time} s`);
+  }
 });
 
-test('readings of an empty queue begin seconds ago, and rarely at the start', (t) => {
-  const { cursor, at, idOf } = createTimed();
-  cursor.next();
-  const reaches = [];
-  for (let time = 1; time < 300; time += 1) {
-    cursor.found(null);
-    at(time);
-    const from = cursor.next();
-    t.true(from >= idOf(time - 30), `${time} s`);
-    if (from === idOf(time - 30)) reaches.push(time);
-  }
-  t.true(reaches.length >= 59, `${reaches.length} readings reach back 30 s`);
-  at(300);
-  t.is(cursor.next(), NIL);
-});
+for (const [took, pause] of [
+  [0.2, 20],
+  [3, 60],
+] as const) {
+  test(`after a reading of ${took} s from the start, none follows for ${pause} s`, (t) => {
+    const { at, read, idOf } = createTimed();
+    t.is(read(took, null), NIL);
+    for (let time = took + 1; time < took + pause; time += 1) {
+      at(time);
+      t.true(read(0, null) >= idOf(time - 90), `${time} s`);
+    }
+    at(took + pause);
+    t.is(read(0, null), NIL);
+  });
+}
 
 test('an entry that waits keeps every reading at it or before it', (t) => {
-  const { cursor, at, idOf } = createTimed();
-  cursor.next();
-  at(100);
-  cursor.found(idOf(10));
-  for (let time = 101; time < 290; time += 1) {
+  const { at, read, idOf } = createTimed();
+  at(200);
+  read(3, idOf(10));
+  for (let time = 204; time < 260; time += 1) {
     at(time);
-    t.is(cursor.next(), idOf(10), `${time} s`);
-    cursor.found(idOf(10));
+    t.is(read(0, idOf(10)), idOf(10), `${time} s`);
   }
-  cursor.found(null);
-  at(290);
-  t.true(cursor.next() >= idOf(260));
 });
 
-test('an entry that is older than all that wait is found within five seconds', (t) => {
-  const { cursor, at, idOf } = createTimed();
-  cursor.next();
-  at(100);
-  cursor.found(null);
-  // It committed now; its id was made 20 s ago.
-  const late = idOf(80);
-  let time = 100;
-  while (cursor.next() > late) {
-    cursor.found(null);
+test('between long readings an entry of the last 90 s is found within five seconds', (t) => {
+  const { at, read, idOf } = createTimed();
+  at(200);
+  read(3, null);
+  let time = 204;
+  at(time);
+  read(0, null);
+  // It commits now; its id was made 80 s ago.
+  const late = idOf(time - 80);
+  do {
     time += 1;
     at(time);
-  }
-  t.true(time <= 105, `${time} s`);
+  } while (read(0, null) > late);
+  t.true(time <= 209, `${time} s`);
+});
+
+test('a reading that failed is made again', (t) => {
+  const { cursor, read } = createTimed();
+  t.is(cursor.next(), NIL);
+  t.is(read(0, null), NIL);
 });
 
 test('after the clock was set back a reading begins at the start', (t) => {
-  const { cursor, at } = createTimed();
+  const { at, read } = createTimed();
   at(10_000);
-  cursor.next();
-  cursor.found(null);
+  read(0, null);
   at(0);
-  t.is(cursor.next(), NIL);
+  t.is(read(0, null), NIL);
 });
