@@ -14,8 +14,8 @@ const pausePerTime = 100;
  * Creates a cursor of the queue of unsealed entries: the lowest id that may still wait. A reader
  * that begins there passes none of the rows that were removed before, which stay in the index while
  * an old snapshot (a dump) may see them. For entries that commit late under an older id, a reading
- * every 5 s begins at the start. The longer it takes, the rarer it is: once a minute at least, while
- * one every 5 s begins with the ids of the last 90 s.
+ * every 5 s begins at the start. The longer it takes, the rarer it is, once a minute at least;
+ * meanwhile a reading every 5 s begins with the ids of the last 90 s.
  * @param now The time in milliseconds.
  */
 export function createQueueCursor(now: () => number = Date.now) {
