@@ -6,15 +6,15 @@ const lagMs = 2_000;
 /** How long it may take to commit and still be found within `leastPauseMs`. */
 const longLagMs = 90_000;
 const leastPauseMs = 5_000;
-const greatestPauseMs = 60_000;
+const greatestPauseMs = 30_000;
 /** The pause after a reading from the start, in multiples of its time. */
-const pausePerTime = 100;
+const pausePerTime = 30;
 
 /**
  * Creates a cursor of the queue of unsealed entries: the lowest id that may still wait. A reader
  * that begins there passes none of the rows that were removed before, which stay in the index while
  * an old snapshot (a dump) may see them. For entries that commit late under an older id, a reading
- * every 5 s begins at the start. The longer it takes, the rarer it is, once a minute at least;
+ * every 5 s begins at the start. The longer it takes, the rarer it is, twice a minute at least;
  * meanwhile a reading every 5 s begins with the ids of the last 90 s.
  * @param now The time in milliseconds.
  */
