@@ -1,9 +1,9 @@
 import { randomUUID } from 'node:crypto';
 import test from 'ava';
-import { sql as query } from 'kysely';
 import { z } from 'zod';
 import { openDatabase, type Database, type Owner, type Tx } from '../../app/db/database.ts';
 import { selectDocuments } from '../../app/documents/records/document-rows.ts';
+import { explainPrepared, prepareStatement } from './prepared-plan.ts';
 import { createSql } from '../support/vault/sql.ts';
 import { startReadyVault, type TestVault } from '../support/vault/vault.ts';
 
@@ -73,22 +73,15 @@ interface Explained {
 /** Runs a prepared query as a user, and returns what its plan did. */
 function explain(caller: Owner, select: (tx: Tx) => ReturnType<typeof selectDocuments>) {
   return db.asUser(caller, async (tx): Promise<Explained> => {
-    const { sql: text, parameters } = select(tx).compile();
-    await query`prepare explained as ${query.raw(text)}`.execute(tx);
-    const values = query.join(parameters.map((value) => query.lit(value)));
-    const { rows } =
-      await query`explain (analyze, buffers, format json) execute explained(${values})`.execute(tx);
-    await query`deallocate explained`.execute(tx);
-    const [plan] = z
-      .tuple([z.object({ 'QUERY PLAN': z.array(z.object({ Plan })) })])
-      .parse(rows)[0]['QUERY PLAN'];
-    if (plan === undefined) throw new Error('no plan');
-    const nodes = nodesOf(plan.Plan);
+    const statement = select(tx);
+    const name = await prepareStatement(tx, statement);
+    const plan = Plan.parse(await explainPrepared(tx, name, statement));
+    const nodes = nodesOf(plan);
     return {
       shareLookups: nodes
         .filter((node) => node['Relation Name'] === 'document_shares')
         .reduce((sum, node) => sum + node['Actual Loops'], 0),
-      buffers: plan.Plan['Shared Hit Blocks'] + plan.Plan['Shared Read Blocks'],
+      buffers: plan['Shared Hit Blocks'] + plan['Shared Read Blocks'],
     };
   });
 }

@@ -5,6 +5,7 @@ import { selectInReach, selectMatches } from '../../../app/audit/entries/matches
 import { selectReadable } from '../../../app/audit/entries/readers.ts';
 import { openDatabase, type Database, type Tx } from '../../../app/db/database.ts';
 import type { TokenSubject } from '../../../app/tokens/access-token.ts';
+import { explainPrepared, prepareStatement } from '../../db/prepared-plan.ts';
 import { createSql } from '../../support/vault/sql.ts';
 import { startVault, type TestVault } from '../../support/vault/vault.ts';
 
@@ -55,22 +56,15 @@ test.after.always(async (t) => {
 
 /** Returns how many rows a statement reads for the heavy user, planned for the light one. */
 async function rowsOf(db: Database, select: (tx: Tx, reader: Reader) => Compilable) {
-  const execute = (reader: Reader, isFirst = false) =>
-    db.asUser(reader, async (tx) => {
-      const { sql: text, parameters } = select(tx, reader).compile();
-      const values = query.join(parameters.map((value) => query.lit(value)));
-      const run = query<{ readonly 'QUERY PLAN': readonly [{ readonly Plan: PlanNode }] }>`
-        explain (analyze, format json) execute explained(${values})`;
-      if (isFirst) await query`prepare explained as ${query.raw(text)}`.execute(tx);
-      return (await run.execute(tx)).rows[0]?.['QUERY PLAN'][0].Plan;
-    });
-  await execute(light, true);
+  const name = await db.asUser(light, (tx) => prepareStatement(tx, select(tx, light)));
+  const execute = (reader: Reader) =>
+    db.asUser(
+      reader,
+      async (tx) => (await explainPrepared(tx, name, select(tx, reader))) as PlanNode,
+    );
   // By default Postgres keeps a plan after five executions.
-  for (let more = 0; more < 6; more += 1) await execute(light);
-  const plan = await execute(heavy);
-  await db.asUser(heavy, (tx) => query`deallocate explained`.execute(tx));
-  if (plan === undefined) throw new Error('no plan');
-  return countRows(plan);
+  for (let time = 0; time < 7; time += 1) await execute(light);
+  return countRows(await execute(heavy));
 }
 
 function countRows(node: PlanNode): number {

@@ -1,7 +1,7 @@
 import { setTimeout } from 'node:timers/promises';
 import { reasonToAllow } from '../../http/plans/exceptions.ts';
 import { sealHistory } from '../../upgrade/history.ts';
-import { round, type Bench } from '../harness/bench.ts';
+import { percentile, round, type Bench } from '../harness/bench.ts';
 import { startBenchStack } from '../harness/bench-stack.ts';
 import { measureBuffers, prepareExplaining, watchNotices, type Buffers } from './buffers.ts';
 import { holdSnapshot, startSubject, type Subject } from './subject.ts';
@@ -142,8 +142,4 @@ function compare(few: Buffers = new Map(), many: Buffers = new Map()): Growth[] 
     if (reasonToAllow(text) !== undefined) return [];
     return [{ name: text, few: toBuffers(ofFew), many: toBuffers(ofMany) }];
   });
-}
-
-function percentile(values: readonly number[], part: number): number {
-  return values.toSorted((a, b) => a - b)[Math.ceil(values.length * part) - 1] ?? Number.NaN;
 }

@@ -1,5 +1,4 @@
 import { randomUUID } from 'node:crypto';
-import type { Client } from 'pg';
 import { counters } from '../../../app/db/usage/quota.ts';
 import { ask, removalsLast, renew, type TestedRoute } from '../../http/roles/ask.ts';
 import { expectations, type Expectation } from '../../http/roles/expectations.ts';
@@ -7,9 +6,9 @@ import { createCallers, createOwner, type Owner } from '../../http/roles/scene.t
 import { walkAsStranger } from '../../http/plans/walks.ts';
 import { proofHeader } from '../../support/accounts/reauth-account.ts';
 import { startPurgeVault } from '../../support/accounts/purge-vault.ts';
+import { connectAs } from '../../support/accounts/two-tenants.ts';
 import type { Api } from '../../support/documents/uploads.ts';
 import type { TestStack } from '../../support/vault/stack.ts';
-import { withClient } from '../sync/people.ts';
 import { fillVault } from './fill.ts';
 
 /** Told of each request: who sent it to which route, its milliseconds and the response's status. */
@@ -84,19 +83,8 @@ export async function startSubject(stack: TestStack, rows: number): Promise<Subj
 
 /** Holds a snapshot, as a long backup does, until it is disposed of. */
 export async function holdSnapshot(adminUrl: string): Promise<AsyncDisposable> {
-  const begun = Promise.withResolvers<void>();
-  const over = Promise.withResolvers<void>();
-  const held = withClient(adminUrl, async (client: Client) => {
-    await client.query('begin isolation level repeatable read');
-    await client.query('select from audit_queue');
-    begun.resolve();
-    await over.promise;
-  });
-  await Promise.race([begun.promise, held]);
-  return {
-    async [Symbol.asyncDispose]() {
-      over.resolve();
-      await held;
-    },
-  };
+  const client = await connectAs(adminUrl);
+  await client.query('begin isolation level repeatable read');
+  await client.query('select from audit_queue');
+  return { [Symbol.asyncDispose]: () => client.end() };
 }

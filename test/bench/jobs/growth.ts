@@ -4,7 +4,7 @@ import type { DatabaseUrls } from '../../../app/dev/postgres/database.ts';
 import { openDatabase, type Database, type Tx } from '../../../app/db/database.ts';
 import { countJobs, selectFailed, selectOld } from '../../../app/jobs/operation/finished-jobs.ts';
 import { readStats } from '../../../app/jobs/operation/stats.ts';
-import { round } from '../harness/bench.ts';
+import { percentile, round } from '../harness/bench.ts';
 
 const sizes = { few: 10_000, many: 1_000_000 };
 const reads = 400;
@@ -58,7 +58,7 @@ export async function measureGrowth(
       times.few.push(ofFew);
       times.many.push(ofMany);
     }
-    const [p95Few, p95Many] = [percentile95(times.few), percentile95(times.many)];
+    const [p95Few, p95Many] = [percentile(times.few, 0.95), percentile(times.many, 0.95)];
     progress(`${name}: p95 ${round(p95Few, 2)} ms, with many jobs ${round(p95Many, 2)} ms`);
     ratios[`${name}Growth`] = round(p95Many / p95Few, 2);
   }
@@ -70,10 +70,6 @@ async function timeOf(db: Database, read: (tx: Tx) => Promise<unknown>): Promise
   const startedAt = performance.now();
   await db.asService(read);
   return performance.now() - startedAt;
-}
-
-function percentile95(times: readonly number[]): number {
-  return times.toSorted((a, b) => a - b)[Math.floor(times.length * 0.95)] ?? Number.NaN;
 }
 
 /** Adds jobs that are over until there are `size`: a tenth failed, half of them old enough. */

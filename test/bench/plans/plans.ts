@@ -4,7 +4,7 @@ import { Agent, request, type IncomingMessage } from 'node:http';
 import { text } from 'node:stream/consumers';
 import { trustKey } from '../../support/accounts/trusted-key.ts';
 import { startVaultProcesses } from '../../support/processes/vault-processes.ts';
-import { round, type Bench } from '../harness/bench.ts';
+import { percentile, round, type Bench } from '../harness/bench.ts';
 import { startBenchStack } from '../harness/bench-stack.ts';
 import { insertStored } from './stored.ts';
 
@@ -74,7 +74,7 @@ export const benchPlans: Bench = async (progress) => {
         if (turn >= warmUps) times[who].push(ms);
       }
     }
-    const [p95Few, p95Many] = [percentile95(times.few), percentile95(times.many)];
+    const [p95Few, p95Many] = [percentile(times.few, 0.95), percentile(times.many, 0.95)];
     ratios.push(p95Many / p95Few);
     figures[`${name}FewMs`] = round(p95Few, 2);
     figures[`${name}ManyMs`] = round(p95Many, 2);
@@ -110,8 +110,4 @@ async function measure(agent: Agent, baseUrl: string, token: string, ask: Ask): 
   const ms = performance.now() - startedAt;
   if (response.statusCode !== status) throw new Error(`${path}: ${answer}`);
   return ms;
-}
-
-function percentile95(times: readonly number[]): number {
-  return times.toSorted((a, b) => a - b)[Math.ceil(times.length * 0.95) - 1] ?? Number.NaN;
 }

@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { trustKey } from '../../support/accounts/trusted-key.ts';
 import { startVaultProcesses } from '../../support/processes/vault-processes.ts';
 import type { TestStack } from '../../support/vault/stack.ts';
-import { round, type Bench } from '../harness/bench.ts';
+import { percentile, round, type Bench } from '../harness/bench.ts';
 import { startBenchStack } from '../harness/bench-stack.ts';
 import { insertEvidence, pickDocuments, randomKeyword } from './evidence.ts';
 import { createTimedClient, type TimedAnswer, type TimedRead } from './timed-client.ts';
@@ -117,8 +117,10 @@ async function openSet(
 }
 
 function percentile95(answers: readonly TimedAnswer[]): number {
-  const sorted = answers.map(({ ms }) => ms).toSorted((a, b) => a - b);
-  return sorted[Math.ceil(sorted.length * 0.95) - 1] ?? Number.NaN;
+  return percentile(
+    answers.map(({ ms }) => ms),
+    0.95,
+  );
 }
 
 /**

@@ -10,7 +10,7 @@ import {
   startVaultProcesses,
   type VaultProcesses,
 } from '../../support/processes/vault-processes.ts';
-import { median, round, type Bench } from '../harness/bench.ts';
+import { median, percentile, round, type Bench } from '../harness/bench.ts';
 import { startBenchStack } from '../harness/bench-stack.ts';
 import { writeBare } from './bare-writes.ts';
 import { insertObjects, insertPeople, withClient, type Person } from './people.ts';
@@ -121,7 +121,7 @@ async function measure(all: readonly Writer[]): Promise<Rate> {
   const times = (await Promise.all(all.map((writer) => repeat(writer, writesEach)))).flat();
   const seconds = (performance.now() - startedAt) / 1000;
   for (const writer of all) await writer[Symbol.asyncDispose]();
-  return { rate: times.length / seconds, p95Ms: percentile95(times) };
+  return { rate: times.length / seconds, p95Ms: percentile(times, 0.95) };
 }
 
 async function repeat(writer: Writer, count: number): Promise<number[]> {
@@ -202,7 +202,7 @@ async function readChanges(
     if (length !== changed) throw new Error(`read ${length} changes instead of ${changed}`);
     if (n >= warmUps) times.push(performance.now() - startedAt);
   }
-  return percentile95(times);
+  return percentile(times, 0.95);
 }
 
 async function headersOf(key: TrustedKey, { userId, sessionId, deviceId }: Person) {
@@ -212,9 +212,4 @@ async function headersOf(key: TrustedKey, { userId, sessionId, deviceId }: Perso
     'x-device-id': deviceId,
     'x-schema-version': '1',
   };
-}
-
-function percentile95(times: readonly number[]): number {
-  const sorted = times.toSorted((a, b) => a - b);
-  return sorted[Math.ceil(sorted.length * 0.95) - 1] ?? Number.NaN;
 }
