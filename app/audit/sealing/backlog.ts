@@ -2,7 +2,7 @@ import { sql } from 'kysely';
 import type { Database } from '../../db/database.ts';
 import { poll } from '../../async/repeat.ts';
 import type { Log } from '../../telemetry/log.ts';
-import { createQueueCursor } from './queue-cursor.ts';
+import { createQueueCursor, nextFrom, type QueueReading } from './queue-cursor.ts';
 
 const pauses = { busyMs: 1_000, idleMs: 5_000 };
 
@@ -33,8 +33,8 @@ export function watchBacklog(options: BacklogOptions) {
   let counted: Counted = { isFull: false, fullOwners: new Set() };
 
   async function count(): Promise<boolean> {
-    const { total, ...found } = await countBacklog(options, cursor);
-    counted = found;
+    const { total, owners } = await cursor.read((from) => readBacklog(options, from));
+    counted = { isFull: total > options.limit, fullOwners: new Set(owners) };
     return total > 0;
   }
 
@@ -55,26 +55,32 @@ export function watchBacklog(options: BacklogOptions) {
   };
 }
 
+interface Backlog extends QueueReading {
+  /** Number of entries, at most one above `limit`. */
+  readonly total: number;
+  /** Ids of the owners with more than `ownerLimit` of them. */
+  readonly owners: readonly string[];
+}
+
 /** Counts unsigned entries in one pass over the queue, which ends when `limit` is exceeded. */
-async function countBacklog(
+async function readBacklog(
   { db, limit, ownerLimit }: BacklogOptions,
-  cursor: ReturnType<typeof createQueueCursor>,
-): Promise<Counted & { readonly total: number }> {
-  const from = cursor.next();
+  from: string,
+): Promise<Backlog> {
   const { rows } = await db.asService((tx) =>
-    sql<{ readonly total: number; readonly first: string | null; readonly owners: string[] }>`
+    sql<Backlog>`
       with waiting as materialized (
-        select entry_id, user_id, is_tallied from audit_queue where entry_id >= ${from}::uuid
-        order by entry_id limit ${limit + 1}
+        select user_id, is_tallied from audit_queue where transaction_id >= ${from}::xid8
+        order by transaction_id limit ${limit + 1}
       )
-      select (select count(*) from waiting) as total,
-        (select entry_id from waiting limit 1) as first,
+      select ${nextFrom(from)} as next,
+        (select count(*) from waiting) as total,
         array(
           select user_id from waiting where not is_tallied
           group by user_id having count(*) > ${ownerLimit}
         ) as owners`.execute(tx),
   );
-  const { total = 0, first = null, owners = [] } = rows[0] ?? {};
-  cursor.found(first);
-  return { total, isFull: total > limit, fullOwners: new Set(owners) };
+  const [found] = rows;
+  if (found === undefined) throw new Error('a select without from has one row');
+  return found;
 }

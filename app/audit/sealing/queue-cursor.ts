@@ -1,53 +1,47 @@
-import { NIL } from 'uuid';
-import { firstIdOf } from '../../audit-trail/first-id.ts';
+import { sql, type RawBuilder } from 'kysely';
 
-/** How long after its id was made an entry may commit and still be found at once. */
-const lagMs = 2_000;
-/** How long it may take to commit and still be found within `leastPauseMs`. */
-const longLagMs = 90_000;
-const leastPauseMs = 5_000;
-const greatestPauseMs = 30_000;
-/** The pause after a reading from the start, in multiples of its time. */
-const pausePerTime = 30;
+/** Milliseconds after a reading from the start until the next one. */
+const wholePauseMs = 300_000;
+
+/** What a reading of the queue returns, besides what it was for: `nextFrom` of where it began. */
+export interface QueueReading {
+  readonly next: string;
+}
 
 /**
- * Creates a cursor of the queue of unsealed entries: the lowest id that may still wait. A reader
- * that begins there passes none of the rows that were removed before, which stay in the index while
- * an old snapshot (a dump) may see them. For entries that commit late under an older id, a reading
- * every 5 s begins at the start. The longer it takes, the rarer it is, twice a minute at least;
- * meanwhile a reading every 5 s begins with the ids of the last 90 s.
- * @param now The time in milliseconds.
+ * Creates a cursor of the queue of unsealed entries: the lowest number of a transaction whose
+ * entries may still wait. A reader that begins there passes none of the rows that were removed
+ * before, which stay in the index while an old snapshot (a dump) may see them.
+ *
+ * Each process reads from the start first, and again every five minutes: after a failover that lost
+ * the last transactions, Postgres gives their numbers to others, and an entry may be below.
+ * @param now A time in milliseconds, which never goes back.
  */
-export function createQueueCursor(now: () => number = Date.now) {
-  let lowest: string = NIL;
-  let sweepAt = -Infinity;
-  let recentSweepAt = -Infinity;
-  /** When the reading from the start that is under way began. */
-  let begunAt: number | undefined;
-  const idOf = (agoMs: number) => firstIdOf(new Date(now() - agoMs));
-  /** Returns whether a time has come; a clock that was set back may be far from it. */
-  const isDue = (time: number) => now() >= time || time - now() > greatestPauseMs;
+export function createQueueCursor(now: () => number = () => performance.now()) {
+  let lowest = '0';
+  let wholeAt = -Infinity;
   return {
-    /** Returns the id at which the next reading of the queue begins. */
-    next(): string {
-      if (isDue(sweepAt)) {
-        begunAt = now();
-        return NIL;
-      }
-      if (!isDue(recentSweepAt)) return lowest;
-      recentSweepAt = now() + leastPauseMs;
-      const recent = idOf(longLagMs);
-      return recent < lowest ? recent : lowest;
-    },
-    /** Reports the lowest id that a reading found, leased or not; null if it found none. */
-    found(first: string | null): void {
-      if (begunAt !== undefined) {
-        const pauseMs = pausePerTime * (now() - begunAt);
-        sweepAt = now() + Math.min(greatestPauseMs, Math.max(leastPauseMs, pauseMs));
-        begunAt = undefined;
-      }
-      const recent = idOf(lagMs);
-      lowest = first === null || first > recent ? recent : first;
+    /** Reads the queue from the number of a transaction on. Readings may overlap. */
+    async read<Found extends QueueReading>(
+      reading: (from: string) => Promise<Found>,
+    ): Promise<Found> {
+      const isWhole = now() >= wholeAt;
+      const found = await reading(isWhole ? '0' : lowest);
+      if (isWhole) wholeAt = now() + wholePauseMs;
+      lowest = found.next;
+      return found;
     },
   };
+}
+
+export type QueueCursor = ReturnType<typeof createQueueCursor>;
+
+/**
+ * The number below which no transaction has or will have an entry in the queue, if there was none
+ * below `from`: that of the first entry, or of the first transaction that has not ended.
+ */
+export function nextFrom(from: string): RawBuilder<string> {
+  return sql`least(pg_snapshot_xmin(pg_current_snapshot()), (
+    select transaction_id from audit_queue where transaction_id >= ${from}::xid8
+    order by transaction_id limit 1))::text`;
 }

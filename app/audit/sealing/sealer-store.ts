@@ -2,6 +2,7 @@ import { sql, type RawBuilder } from 'kysely';
 import type { Seal } from '../../../signer/protocol/protocol.ts';
 import type { Database, Tx } from '../../db/database.ts';
 import { rowMismatch, type ClaimedEntry, type SealFault } from './entry-signing.ts';
+import { createQueueCursor, nextFrom, type QueueReading } from './queue-cursor.ts';
 import { storeSeals } from './stored-seals.ts';
 import { createTurns } from './turns.ts';
 
@@ -37,7 +38,8 @@ export interface SealerStore {
 }
 
 export function createSealerStore(db: Database): SealerStore {
-  const claimInTurns = createTurns();
+  const cursor = createQueueCursor();
+  const claimInTurns = createTurns(cursor);
 
   function giveBack(
     claimId: string,
@@ -71,12 +73,25 @@ export function createSealerStore(db: Database): SealerStore {
 
     hasWaiting: () =>
       db.asService(async (tx) => {
-        const waiting = tx.selectFrom('audit_queue').select('entry_id').limit(1);
-        return (await waiting.executeTakeFirst()) !== undefined;
+        const { isWaiting } = await cursor.read((from) => readWaiting(tx, from));
+        return isWaiting;
       }),
 
     recordFault: (claimId, fault) => db.asService((tx) => countFault(tx, claimId, fault)),
   };
+}
+
+async function readWaiting(
+  tx: Tx,
+  from: string,
+): Promise<QueueReading & { readonly isWaiting: boolean }> {
+  return tx
+    .selectNoFrom([
+      nextFrom(from).as('next'),
+      sql<boolean>`exists (
+        select from audit_queue where transaction_id >= ${from}::xid8)`.as('isWaiting'),
+    ])
+    .executeTakeFirstOrThrow();
 }
 
 /**

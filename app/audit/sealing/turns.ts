@@ -3,7 +3,7 @@ import { NIL } from 'uuid';
 import { maxEntryBytes } from '../../../signer/protocol/protocol.ts';
 import type { Tx } from '../../db/database.ts';
 import type { ClaimedEntry } from './entry-signing.ts';
-import { createQueueCursor } from './queue-cursor.ts';
+import { nextFrom, type QueueCursor, type QueueReading } from './queue-cursor.ts';
 import { comparedColumns } from './row-comparison.ts';
 
 export const leaseSeconds = 30;
@@ -11,6 +11,9 @@ export const leaseSeconds = 30;
 /** The canonical text; null if it is larger than the signer accepts. */
 export const sendableText: RawBuilder<string | null> = sql`
   case when octet_length(canonical) <= ${maxEntryBytes} then canonical end`;
+
+/** The order in which entries wait: by transaction, and within one by age. */
+const inOrder = sql`transaction_id, entry_id`;
 
 /** The condition of entries that a batch may lease. */
 const isClaimable = sql<boolean>`(claimed_until is null or claimed_until < now())`;
@@ -20,50 +23,55 @@ const isClaimable = sql<boolean>`(claimed_until is null or claimed_until < now()
  * turns: each gets an equal share of the batch, whose rest goes to those who have more. If there
  * are more owners than places, the next batch continues with the owner after the last one.
  */
-export function createTurns() {
-  const cursor = createQueueCursor();
+export function createTurns(cursor: QueueCursor) {
   let lastOwner: string = NIL;
 
   async function leaseInTurns(tx: Tx, claimId: string, limit: number, from: string) {
-    const ids = await findOwners(tx, { lastOwner, limit, from });
-    lastOwner = ids.at(-1) ?? NIL;
-    let owners: Turn[] = ids.map((ownerId) => ({ ownerId, from }));
+    const owners = await findOwners(tx, { lastOwner, limit, from });
+    lastOwner = owners.at(-1) ?? NIL;
+    let turns: Turn[] = owners.map((ownerId) => ({ ownerId, transaction: from, id: NIL }));
     const leased: ClaimedEntry[] = [];
-    while (owners.length > 0 && leased.length < limit) {
+    while (turns.length > 0 && leased.length < limit) {
       const room = limit - leased.length;
-      const share = Math.max(1, Math.floor(room / owners.length));
-      const found = await lease(tx, claimId, await lockShares(tx, owners.slice(0, room), share));
-      leased.push(...found);
-      owners = [...ownersWithMore(found, share), ...owners.slice(room)];
+      const share = Math.max(1, Math.floor(room / turns.length));
+      const locked = await lockShares(tx, turns.slice(0, room), share);
+      leased.push(
+        ...(await lease(
+          tx,
+          claimId,
+          locked.map(({ id }) => id),
+        )),
+      );
+      turns = [...nextTurns(locked, share), ...turns.slice(room)];
     }
     return leased;
   }
 
   /** Leases up to `limit` entries, of each owner the oldest. */
   return async (tx: Tx, claimId: string, limit: number): Promise<ClaimedEntry[]> => {
-    const from = cursor.next();
-    const { first, ids } = await lockOldest(tx, limit + 1, from);
-    cursor.found(first);
+    const { ids, from } = await cursor.read((begin) => lockOldest(tx, limit + 1, begin));
     if (ids.length > limit) return leaseInTurns(tx, claimId, limit, from);
     return ids.length === 0 ? [] : lease(tx, claimId, ids);
   };
 }
 
-interface Oldest {
-  /** The lowest id in the queue, claimable or not; null if there is none. */
-  readonly first: string | null;
+interface Oldest extends QueueReading {
+  /** The transaction at which the reading began. */
+  readonly from: string;
   /** Ids of claimable entries, which are locked now. */
   readonly ids: readonly string[];
 }
 
-/** Locks up to `limit` claimable entries from an id on, without those that a batch is leasing. */
+/** Locks up to `limit` claimable entries, without those that a batch is leasing. */
 async function lockOldest(tx: Tx, limit: number, from: string): Promise<Oldest> {
-  const { rows } = await sql<Oldest>`
-    select (select entry_id from audit_queue where entry_id >= ${from}::uuid
-        order by entry_id limit 1) as first,
-      array(select entry_id from audit_queue where entry_id >= ${from}::uuid and ${isClaimable}
-        order by entry_id limit ${limit} for update skip locked) as ids`.execute(tx);
-  return rows[0] ?? { first: null, ids: [] };
+  const { rows } = await sql<Omit<Oldest, 'from'>>`
+    select ${nextFrom(from)} as next,
+      array(select entry_id from audit_queue where transaction_id >= ${from}::xid8
+        and ${isClaimable} order by ${inOrder} limit ${limit} for update skip locked
+      ) as ids`.execute(tx);
+  const [found] = rows;
+  if (found === undefined) throw new Error('a select without from has one row');
+  return { from, ...found };
 }
 
 interface Owners {
@@ -94,7 +102,7 @@ function ownersIn(
   range: RawBuilder<unknown>,
   from: string,
 ): RawBuilder<unknown> {
-  const isWaiting = sql`${isClaimable} and entry_id >= ${from}::uuid and ${range}`;
+  const isWaiting = sql`${isClaimable} and transaction_id >= ${from}::xid8 and ${range}`;
   return sql`(
     select user_id from audit_queue where ${isWaiting} order by user_id limit 1
   ) union all
@@ -104,27 +112,34 @@ function ownersIn(
   ) from ${name} where ${name}.user_id is not null`;
 }
 
-/** An owner's turn: the entries from an id on. */
+/** An owner's turn: the entries from one on. */
 interface Turn {
   readonly ownerId: string;
-  readonly from: string;
+  readonly transaction: string;
+  readonly id: string;
 }
 
-/** Locks up to `share` entries of each owner. Leaves out entries that another batch is leasing. */
-async function lockShares(tx: Tx, turns: readonly Turn[], share: number): Promise<string[]> {
+/**
+ * Locks up to `share` entries of each owner and returns them in order. Leaves out entries that
+ * another batch is leasing.
+ */
+async function lockShares(tx: Tx, turns: readonly Turn[], share: number): Promise<Turn[]> {
   const owners = turns.map(({ ownerId }) => ownerId);
-  const starts = turns.map(({ from }) => from);
-  // Only the index by owner has this order: for that of the ids alone, Postgres may read the whole
-  // primary key.
-  const { rows } = await sql<{ readonly id: string }>`
-    select turn.entry_id as id
-    from unnest(${owners}::uuid[], ${starts}::uuid[]) as owner (id, start), lateral (
-      select entry_id from audit_queue
-      where ${isClaimable} and (user_id, entry_id) >= (owner.id, owner.start)
+  const transactions = turns.map(({ transaction }) => transaction);
+  const ids = turns.map(({ id }) => id);
+  // Only the index by owner has this order: for that of the transactions alone, Postgres may read
+  // the whole queue.
+  const { rows } = await sql<Turn>`
+    select owner.id as "ownerId", turn.transaction_id::text as transaction, turn.entry_id as id
+    from unnest(${owners}::uuid[], ${transactions}::xid8[], ${ids}::uuid[])
+      as owner (id, transaction_id, entry_id), lateral (
+      select transaction_id, entry_id from audit_queue
+      where ${isClaimable} and (user_id, transaction_id, entry_id)
+          >= (owner.id, owner.transaction_id, owner.entry_id)
         and user_id <= owner.id
-      order by user_id, entry_id limit ${share} for update skip locked
+      order by user_id, ${inOrder} limit ${share} for update skip locked
     ) as turn`.execute(tx);
-  return rows.map(({ id }) => id);
+  return rows;
 }
 
 /** Leases entries that the transaction has locked. */
@@ -142,14 +157,10 @@ async function lease(tx: Tx, claimId: string, ids: readonly string[]): Promise<C
     .execute();
 }
 
-/** Returns the next turns of the owners who had `share` entries, after the last of these. */
-function ownersWithMore(leased: readonly ClaimedEntry[], share: number): Turn[] {
-  const idsOf = Map.groupBy(leased, ({ ownerId }) => ownerId);
-  return [...idsOf]
-    .filter(([, { length }]) => length === share)
-    .map(([ownerId, entries]) => ({ ownerId, from: lastIdOf(entries) }));
-}
-
-function lastIdOf(entries: readonly ClaimedEntry[]): string {
-  return entries.map(({ id }) => id).reduce((last, id) => (id > last ? id : last), NIL);
+/** Returns the next turns of the owners who had `share` entries, from the last of these on. */
+function nextTurns(locked: readonly Turn[], share: number): Turn[] {
+  const entriesOf = Map.groupBy(locked, ({ ownerId }) => ownerId);
+  return [...entriesOf.values()].flatMap((entries) =>
+    entries.length === share ? entries.slice(-1) : [],
+  );
 }

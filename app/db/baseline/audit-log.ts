@@ -48,12 +48,14 @@ create table audit_queue (
   entry_id uuid primary key,
   user_id uuid not null,
   is_tallied boolean not null,
+  transaction_id xid8 not null default pg_current_xact_id(),
   attempts int not null default 0,
   claim_id uuid,
   claimed_until timestamptz(3)
 ) with (fillfactor = 50, autovacuum_vacuum_threshold = 1000, autovacuum_vacuum_scale_factor = 0);
-create index audit_queue_owner on audit_queue (user_id, entry_id);
-create index audit_queue_tallied on audit_queue (entry_id) where is_tallied;
+create index audit_queue_order on audit_queue (transaction_id, entry_id);
+create index audit_queue_owner on audit_queue (user_id, transaction_id, entry_id);
+create index audit_queue_tallied on audit_queue (transaction_id) where is_tallied;
 ${serviceRows('audit_queue')}
 create policy audit_queue_append on audit_queue for insert to probatio_app
   with check (user_id = ${callerId} and pg_trigger_depth() > 0);

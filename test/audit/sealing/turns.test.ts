@@ -3,6 +3,7 @@ import anyTest, { type TestFn } from 'ava';
 import * as fc from 'fast-check';
 import { sql as kyselySql } from 'kysely';
 import { v7 as uuidv7 } from 'uuid';
+import { createQueueCursor } from '../../../app/audit/sealing/queue-cursor.ts';
 import { createSealerStore } from '../../../app/audit/sealing/sealer-store.ts';
 import { createTurns } from '../../../app/audit/sealing/turns.ts';
 import { openDatabase, type Database, type Tx } from '../../../app/db/database.ts';
@@ -170,7 +171,7 @@ test('a claim reads little more than it leases, however many entries there are',
   await insertEntries(sql, 20_000, deep);
   await insertEntries(sql, 5, other);
   await sql('analyze audit_queue');
-  const claim = createTurns();
+  const claim = createTurns(createQueueCursor());
   for (let round = 0; round < 6; round += 1) {
     const read = await db.asService(async (tx) => {
       const before = await countReads(tx);
@@ -210,9 +211,43 @@ test('under an old snapshot, a claim reads none of the rows that were removed', 
   await sql('analyze audit_queue');
   await pretendSealed(sql, sealed);
   await sql('analyze audit_queue');
-  t.true((await readsOf(createTurns())) >= 20_000, 'the snapshot keeps the removed rows');
-  const claim = createTurns();
+  const claim = createTurns(createQueueCursor());
+  t.true((await readsOf(claim)) >= 20_000, 'the snapshot keeps the removed rows');
+  // A transaction of another test may be under way, from which each claim begins.
   const isShort = async () => (await readsOf(claim)) < 10;
   await until(isShort, { what: 'a claim that reads little', timeoutMs: 30_000 });
   await dump.query('rollback');
+});
+
+test('an entry is found however long its transaction takes and whatever others commit', async (t) => {
+  const { vault, sql, db } = t.context;
+  const store = createSealerStore(db);
+  const claimed = async () => idsOf(await store.claim(randomUUID(), 256));
+  const slow = await connectAs(vault.databases.admin);
+  t.teardown(() => slow.end());
+  await slow.query('begin');
+  const query: Sql = async (text, values) => (await slow.query(text, [...(values ?? [])])).rows;
+  const late = await insertEntries(query, 1);
+  for (let round = 0; round < 3; round += 1) {
+    const early = await insertEntries(sql, 2);
+    t.deepEqual(await claimed(), early);
+    await pretendSealed(sql, early);
+    t.deepEqual(await claimed(), []);
+  }
+  await slow.query('commit');
+  t.deepEqual(await claimed(), late);
+});
+
+test('an entry that waits is found again when its lease has ended', async (t) => {
+  const { sql, db } = t.context;
+  const store = createSealerStore(db);
+  const [first, ...others] = await insertEntries(sql, 5);
+  t.is((await store.claim(randomUUID(), 256)).length, 5);
+  await pretendSealed(sql, others);
+  t.true(await store.hasWaiting());
+  t.deepEqual(await store.claim(randomUUID(), 256), []);
+  await sql('update audit_queue set claimed_until = now()');
+  t.deepEqual(idsOf(await store.claim(randomUUID(), 256)), [first]);
+  await pretendSealed(sql, [first ?? '']);
+  t.false(await store.hasWaiting());
 });

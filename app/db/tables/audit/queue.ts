@@ -30,18 +30,24 @@ export const AuditQueue = defineEntity({
     servicePolicy('audit_queue'),
   ],
   indexes: [
-    { name: 'audit_queue_owner', properties: ['userId', 'entryId'] },
+    { name: 'audit_queue_order', properties: ['transactionId', 'entryId'] },
+    { name: 'audit_queue_owner', properties: ['userId', 'transactionId', 'entryId'] },
     {
       name: 'audit_queue_tallied',
-      expression: 'create index audit_queue_tallied on audit_queue (entry_id) where is_tallied',
+      expression:
+        'create index audit_queue_tallied on audit_queue (transaction_id) where is_tallied',
     },
   ],
   properties: {
-    /** UUIDv7, so that the entries are in the order of their creation. */
     entryId: p.uuid().primary(),
     userId: p.uuid(),
     /** Whether others than the owner can cause such entries. */
     isTallied: p.boolean(),
+    /**
+     * The number of the transaction that appended the entry, by which the queue is read: no
+     * transaction that ends later has a lower one than the first that has not ended.
+     */
+    transactionId: p.string().columnType('xid8').defaultRaw('pg_current_xact_id()'),
     attempts: p.integer().default(0),
     ...lease(),
   },
