@@ -21,9 +21,10 @@ export function createAuthenticate(options: AuthenticateOptions) {
    * `AccessTokens.verify`, `Revocations.isRevoked` and `Issuers.verify` do.
    */
   return async function authenticate(token: string): Promise<Identified> {
-    const named = unverifiedIssuer(token);
+    const known = await tokens.recall(token);
+    const named = known === undefined ? unverifiedIssuer(token) : issuer;
     if (named !== issuer) return issuers.verify(token, named);
-    const caller = await tokens.verify(token);
+    const caller = known ?? (await tokens.verify(token));
     if (await revocations.isRevoked(caller.sessionId)) throw new AppError('invalid_token');
     return caller;
   };

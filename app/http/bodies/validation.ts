@@ -4,6 +4,8 @@ import { AppError, type ErrorDetail } from '../../errors/app-error.ts';
 /** Limit on details, so that an error response cannot become much larger than the request. */
 const maxDetails = 50;
 
+const noParameters = z.strictObject({});
+
 /**
  * Parses one part of a request by its schema. Without a schema, any query parameter is refused, and
  * a path or body is ignored. Throws validation_failed with details.
@@ -15,7 +17,7 @@ export function parseInput(
 ): unknown {
   if (schema === undefined) {
     if (part !== 'query') return undefined;
-    schema = z.strictObject({});
+    schema = noParameters;
   }
   // With `reportInput`, an issue shows whether a value is missing or has another type.
   const parsed = schema.safeParse(value, { reportInput: true });

@@ -7,6 +7,9 @@ export interface Exchange {
   readonly res: ServerResponse;
 }
 
+/** The reason of every end. One error serves all, since each request has an end. */
+const clientGone = new AppError('client_gone');
+
 const endings = new WeakMap<ServerResponse, AbortSignal>();
 
 /**
@@ -17,7 +20,7 @@ export function endOf({ req, res }: Exchange): AbortSignal {
   const known = endings.get(res);
   if (known !== undefined) return known;
   const over = new AbortController();
-  const end = () => over.abort(new AppError('client_gone'));
+  const end = () => over.abort(clientGone);
   res.once('close', end);
   if (req.socket.destroyed) end();
   endings.set(res, over.signal);

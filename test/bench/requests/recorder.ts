@@ -1,7 +1,7 @@
 /**
- * Records, in the app's process, what it sends to Postgres and to the signer. SIGUSR2 writes what
- * was sent since the previous signal to the file RECORDED_SENDS and empties the list; the first
- * signal begins to record.
+ * Records, in the app's process, what it sends to Postgres and to the signer. SIGUSR2 begins to
+ * record; the next one ends it and writes what was sent in between. Either makes the file
+ * RECORDED_SENDS.
  */
 import { renameSync, writeFileSync } from 'node:fs';
 import { ClientRequest } from 'node:http';
@@ -77,7 +77,7 @@ Reflect.set(
 );
 
 process.on('SIGUSR2', () => {
-  isRecording = true;
+  isRecording = !isRecording;
   writeFileSync(`${file}.part`, serialize({ statements, signer } satisfies Sends));
   renameSync(`${file}.part`, file);
   [statements, signer] = [[], []];

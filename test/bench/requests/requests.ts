@@ -20,10 +20,11 @@ import { createReplays, replayHeader, type Exchange, type Replay } from './repla
 import { createScenes, type Action, type Scene } from './scenes.ts';
 import { issueToken } from './vault-token.ts';
 
-const warmUps = 60;
+/** The kinds of requests to measure; undefined for all. */
+const chosen = process.env['SCENES']?.split(',');
 const chunks = 5;
-const perChunk = 40;
-const actions = warmUps + chunks * perChunk;
+/** Chunks of actions that warm up the processes, and are not measured. */
+const warmUpChunks = 2;
 /** Milliseconds in which the app seals what the last requests appended. */
 const settleMs = 500;
 /** Milliseconds in which every worker of an idle app has polled. */
@@ -61,11 +62,13 @@ export const benchRequests: Bench = async (progress) => {
     'x-device-id': person.deviceId,
     'x-schema-version': '1',
   };
-  const scenes = await createScenes(vault, http.ask, headers);
+  const scenes = Object.entries(await createScenes(vault, http.ask, headers)).filter(
+    ([name]) => chosen === undefined || chosen.includes(name),
+  );
 
   const toRecord = new Map<string, Action[]>();
-  for (const [name, scene] of Object.entries(scenes)) {
-    toRecord.set(name, await scene.prepare(actions));
+  for (const [name, scene] of scenes) {
+    toRecord.set(name, await scene.prepare(countActions(scene)));
     progress(`${name}: prepared`);
   }
   await delay(idleMs);
@@ -75,18 +78,19 @@ export const benchRequests: Bench = async (progress) => {
   resources.defer(() => dropDatabase(stack.postgres, copy));
   await vault.app.start();
 
-  const takeSends = () => readSends(vault, sendsFile);
-  await takeSends();
+  const toggleRecorder = () => readSends(vault, sendsFile);
+  await toggleRecorder();
   await delay(idleMs);
-  const idle = new Set((await takeSends()).statements.map(({ text }) => text));
+  const idle = new Set((await toggleRecorder()).statements.map(({ text }) => text));
   const postgresMs = await meterPostgres(stack.postgres);
   const { app, service } = databaseUrls(stack.postgres, copy);
   const figures: Record<string, number> = {};
   const worst = { ours: 0, reference: 0, ratio: Number.POSITIVE_INFINITY };
-  for (const [name, scene] of Object.entries(scenes)) {
+  for (const [name, scene] of scenes) {
+    await toggleRecorder();
     const exchanges = await exchange(scene, toRecord.get(name) ?? [], http.ask);
     await delay(settleMs);
-    const replays = createReplays(exchanges, await takeSends(), (text) => idle.has(text));
+    const replays = createReplays(exchanges, await toggleRecorder(), (text) => idle.has(text));
     const file = join(directory, name);
     await writeFile(file, serialize(replays));
     await using bare = startChild<BareSettings, string>('test/bench/requests/bare-server.ts');
@@ -101,29 +105,31 @@ export const benchRequests: Bench = async (progress) => {
       }),
     );
     const perAction = scene.powers.length;
+    const actions = countActions(scene);
     const own = (await scene.prepare(actions)).map((action) => () => action(http.ask));
     const others = Array.from(
       { length: actions },
       (_, index) => () => replay(replays, index * perAction, perAction, bareHttp.ask),
     );
-    const costs = { ours: [] as number[], bare: [] as number[] };
+    const costs = { ours: [] as Cost[], bare: [] as Cost[] };
+    const meter = (pid: number) => () => ({
+      processMs: processorMs(pid),
+      postgresMs: postgresMs(),
+    });
     for (let chunk = 0; chunk <= chunks; chunk += 1) {
-      const size = chunk === 0 ? warmUps : perChunk;
-      const ours = await cost(own.splice(0, size), () => processorMs(vault.app.pid) + postgresMs());
+      const size = chunk === 0 ? scene.perChunk * warmUpChunks : scene.perChunk;
+      const ours = await cost(own.splice(0, size), meter(vault.app.pid));
       process.kill(vault.app.pid, 'SIGSTOP');
-      const reference = await cost(
-        others.splice(0, size),
-        () => processorMs(bare.pid) + postgresMs(),
-      );
+      const reference = await cost(others.splice(0, size), meter(bare.pid));
       process.kill(vault.app.pid, 'SIGCONT');
       if (chunk === 0) continue;
       costs.ours.push(ours);
       costs.bare.push(reference);
     }
     bareHttp.close();
-    const [ours, reference] = [median(costs.ours), median(costs.bare)];
+    const [ours, reference] = [median(costs.ours.map(total)), median(costs.bare.map(total))];
     const ratio = round(reference / ours);
-    progress(`${name}: ${round(ours, 2)} ms, bare ${round(reference, 2)} ms, ratio ${ratio}`);
+    progress(`${name}: ${describe(costs.ours)}, bare ${describe(costs.bare)}, ratio ${ratio}`);
     figures[name] = ratio;
     figures[`${name}Ms`] = round(ours, 2);
     if (ratio < worst.ratio) Object.assign(worst, { ours, reference, ratio });
@@ -138,12 +144,32 @@ export const benchRequests: Bench = async (progress) => {
   };
 };
 
-/** Runs the actions one after the other. Returns the milliseconds that each cost. */
-async function cost(works: readonly (() => Promise<void>)[], meterMs: () => number) {
-  const before = meterMs();
+const countActions = ({ perChunk }: Scene): number => (warmUpChunks + chunks) * perChunk;
+
+/** Processor milliseconds of an action, in the process that serves it and in Postgres. */
+interface Cost {
+  readonly processMs: number;
+  readonly postgresMs: number;
+}
+
+const total = ({ processMs, postgresMs }: Cost): number => processMs + postgresMs;
+
+function describe(costs: readonly Cost[]): string {
+  const ofProcess = median(costs.map(({ processMs }) => processMs));
+  const ofPostgres = median(costs.map(({ postgresMs }) => postgresMs));
+  return `${round(ofProcess, 2)} + ${round(ofPostgres, 2)} ms`;
+}
+
+/** Runs the actions one after the other. Returns what each cost. */
+async function cost(works: readonly (() => Promise<void>)[], meter: () => Cost): Promise<Cost> {
+  const before = meter();
   for (const work of works) await work();
   await delay(settleMs);
-  return (meterMs() - before) / works.length;
+  const after = meter();
+  return {
+    processMs: (after.processMs - before.processMs) / works.length,
+    postgresMs: (after.postgresMs - before.postgresMs) / works.length,
+  };
 }
 
 /** Runs the actions one after the other and returns what they sent. */
@@ -178,7 +204,7 @@ async function replay(
   }
 }
 
-/** Takes what the app has sent since the last call. */
+/** Begins to record what the app sends, or ends it. Returns what was recorded. */
 async function readSends(vault: SingleVault, file: string): Promise<Sends> {
   process.kill(vault.app.pid, 'SIGUSR2');
   const bytes = await until(() => readFile(file).catch(() => undefined), {

@@ -10,6 +10,8 @@ export type Action = (ask: Ask) => Promise<void>;
 export interface Scene {
   /** Number of modular exponentiations of each message of an action. */
   readonly powers: readonly number[];
+  /** Number of actions whose cost is measured together. */
+  readonly perChunk: number;
   /** Makes what the actions need, and returns `count` of them. */
   prepare(count: number): Promise<Action[]>;
 }
@@ -56,8 +58,9 @@ export async function createScenes(
   const storeDocument = async () => String((await ask(await creation())).body['id']);
 
   /** Returns a scene whose actions are one message each. */
-  const single = (make: () => Promise<Message>): Scene => ({
+  const single = (perChunk: number, make: () => Promise<Message>): Scene => ({
     powers: [0],
+    perChunk,
     async prepare(count) {
       const messages: Message[] = [];
       while (messages.length < count) messages.push(await make());
@@ -70,10 +73,10 @@ export async function createScenes(
   let reads = 0;
   const sender = await createLoginSender(vault, ask);
   return {
-    get: single(async () => get(`/v1/documents/${documentIds[reads++ % documentIds.length]}`)),
-    list: single(async () => get('/v1/documents?limit=20')),
-    create: single(creation),
-    certify: single(async () => ({
+    get: single(200, async () => get(`/v1/documents/${documentIds[reads++ % documentIds.length]}`)),
+    list: single(200, async () => get('/v1/documents?limit=20')),
+    create: single(60, creation),
+    certify: single(60, async () => ({
       method: 'POST',
       path: `/v1/documents/${await storeDocument()}/certify`,
       headers,
@@ -81,10 +84,12 @@ export async function createScenes(
     })),
     login: {
       powers: [1, 2],
+      perChunk: 60,
       prepare: async (count) => Array.from({ length: count }, () => (by: Ask) => sender.login(by)),
     },
     upload: {
       powers: [0, 0, 0],
+      perChunk: 40,
       prepare: async (count) =>
         Array.from({ length: count }, () => async (by: Ask) => {
           await upload(by, randomBytes(partBytes));
@@ -101,6 +106,7 @@ async function syncScene(ask: Ask, post: (path: string, json: unknown) => Messag
   let version = 1;
   return {
     powers: [0],
+    perChunk: 200,
     prepare: async (count) =>
       Array.from({ length: count }, () => async (by: Ask) => {
         const change = { version: version + 1, baseVersion: version, delta: { a: version } };
