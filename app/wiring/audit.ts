@@ -64,7 +64,7 @@ export function startAudit(config: Config['audit'], options: AuditOptions) {
     assertClock: clocks.assertAgreement,
     isBacklogFull: backlog.isFull,
     onCommitted: (action) => {
-      signal.wake();
+      signal.wakeOne();
       backlog.appended();
       metrics.audit.appended(action);
     },

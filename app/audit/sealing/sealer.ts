@@ -170,7 +170,10 @@ export function startSealer(options: SealerOptions) {
       try {
         const { isEmpty, mayBeMore } = await sealBatch();
         wait = isEmpty ? Math.min(2 * wait, pollMs.last) : pollMs.first;
-        if (mayBeMore) continue;
+        if (mayBeMore) {
+          signal.wakeOne();
+          continue;
+        }
         await sleep(restMs, stopping.signal);
         await signal.wait(wait, stopping.signal);
       } catch (error) {
