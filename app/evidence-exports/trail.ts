@@ -53,7 +53,7 @@ export async function waitForProof(
   entryId: string,
 ): Promise<AuditProof> {
   try {
-    const proof = await proofs.waitFor(reader, entryId, sealWaitMs);
+    const proof = await proofs.waitFor(reader, entryId, { ms: sealWaitMs });
     if (proof === undefined) throw new AppError('proof_not_ready', { retryAfterSeconds: 60 });
     return proof;
   } catch (error) {

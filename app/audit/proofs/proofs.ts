@@ -28,15 +28,28 @@ export interface Proofs {
   readonly findRestores: StoredProofs['findRestores'];
   /**
    * Waits for the audit proof of an entry. Resolves with undefined if the entry is not signed
-   * within `ms`. Rejects at once with any error of `get` except proof_not_ready.
+   * within `ms`. Rejects with any error of `get` except proof_not_ready.
    */
-  waitFor(caller: EntryReader, entryId: string, ms: number): Promise<AuditProof | undefined>;
+  waitFor(
+    caller: EntryReader,
+    entryId: string,
+    options: WaitOptions,
+  ): Promise<AuditProof | undefined>;
   /** Rejects with the error by which `get` reports that an entry has no proof. */
   refuse(entryId: string, absence: Absence): Promise<never>;
 }
 
+interface WaitOptions {
+  readonly ms: number;
+  /**
+   * Whether the entry was appended just now: then it is first looked for once a process has told
+   * that it is sealed, or after half a second.
+   */
+  readonly isNew?: boolean;
+}
+
 /**
- * Milliseconds after which a waiting proof is looked for although no process has told of a batch.
+ * Milliseconds after which a waiting proof is looked for although no process has told of it.
  */
 const recheckMs = 500;
 
@@ -81,17 +94,18 @@ export function createProofs({ db, storedProofs, sealer }: ProofsOptions): Proof
     findLastOfResource: storedProofs.findLastOfResource,
     countMissingOfResource: storedProofs.countMissingOfResource,
     findRestores: storedProofs.findRestores,
-    async waitFor(caller, entryId, ms) {
+    async waitFor(caller, entryId, { ms, isNew = false }) {
+      using watch = sealer.watch(entryId);
       const deadline = performance.now() + ms;
+      if (isNew) await watch.sealed(recheckMs);
       for (;;) {
-        const sealed = sealer.nextBatch(recheckMs);
         try {
           return await get(caller, entryId);
         } catch (error) {
           if (!(error instanceof AppError) || error.code !== 'proof_not_ready') throw error;
         }
         if (performance.now() > deadline) return undefined;
-        await sealed;
+        await watch.sealed(recheckMs);
       }
     },
   };

@@ -1,4 +1,3 @@
-import { EventEmitter, once } from 'node:events';
 import { randomUUID } from 'node:crypto';
 import { inSpan } from '../../../signer/protocol/tracing/spans.ts';
 import type { SignerClient } from '../../../signer/protocol/client.ts';
@@ -19,6 +18,7 @@ import {
   type SealFault,
   type Signed,
 } from './entry-signing.ts';
+import { openSealedNews } from './sealed-news.ts';
 import type { SealerStore } from './sealer-store.ts';
 import { createSealingBreaker, type Pause } from './signer-breaker.ts';
 
@@ -63,11 +63,10 @@ interface SealerOptions {
 /** Starts to sign committed entries in batches, until stopped. */
 export function startSealer(options: SealerOptions) {
   const { store, signing, signer, spans, registry, signal, wakes, onBatch, clock, log } = options;
-  const events = new EventEmitter().setMaxListeners(0);
   const stopping = new AbortController();
   const batchSize = createBatchSize();
   const breaker = createSealingBreaker(clock, log);
-  const sealedBatches = wakes.open('audit-sealed', { onTold: () => events.emit('sealed') });
+  const news = openSealedNews(wakes);
 
   /** Seals one batch. Resolves with whether it found entries, and whether more may be waiting. */
   async function sealBatch(): Promise<{ readonly isEmpty: boolean; readonly mayBeMore: boolean }> {
@@ -102,10 +101,7 @@ export function startSealer(options: SealerOptions) {
         return true;
       }
       await recordFaults(claimId, faults);
-      if (seals.length > 0) {
-        events.emit('sealed');
-        sealedBatches.tell('sealed');
-      }
+      news.tell(idsOf(seals));
       if (early.length > 0) throw new SignerUnavailable('clock_skew', earlyEntries);
       if (seals.length > 0) breaker.succeeded();
       return undefined;
@@ -189,10 +185,8 @@ export function startSealer(options: SealerOptions) {
     get pause(): Pause | undefined {
       return breaker.pause;
     },
-    /** Resolves when a process has sealed another batch, or after `ms`. */
-    async nextBatch(ms: number): Promise<void> {
-      await once(events, 'sealed', { signal: AbortSignal.timeout(ms) }).catch(() => undefined);
-    },
+    /** Begins to wait for the seal of an entry, whichever process seals it. */
+    watch: news.watch,
     /** Stops claiming entries, and resolves once the batches under way are finished. */
     async stop(): Promise<void> {
       stopping.abort();
@@ -201,6 +195,6 @@ export function startSealer(options: SealerOptions) {
   };
 }
 
-function idsOf(entries: readonly ClaimedEntry[]): string[] {
+function idsOf(entries: readonly { readonly id: string }[]): string[] {
   return entries.map(({ id }) => id);
 }

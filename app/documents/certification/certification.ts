@@ -106,7 +106,8 @@ export function createCertification(options: CertificationOptions) {
       act.assertWritable(request);
       const { id } = sealing;
       const { sealedAt, proofId } = await sealCurrent(request, sealing);
-      const proof = await proofs.waitFor(request.caller, proofId, signatureWaitMs);
+      const waiting = { ms: signatureWaitMs, isNew: true };
+      const proof = await proofs.waitFor(request.caller, proofId, waiting);
       if (proof === undefined) throw new AppError('signer_unavailable', { members: { proofId } });
       return { id, status: 'SEALED', sealedAt, proofId, proof };
     },
