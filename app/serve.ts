@@ -50,7 +50,8 @@ async function trace({ tracing: settings }: Config, log: Log): Promise<Tracing> 
  */
 async function main(config: Config, stopSignal: Promise<NodeJS.Signals>, log: Log): Promise<void> {
   const registry = new Registry();
-  collectDefaultMetrics({ register: registry });
+  // A look at the event loop every 10 ms, the default, is most of what an idle process does.
+  collectDefaultMetrics({ register: registry, eventLoopMonitoringPrecision: 100 });
   const metrics = createMetrics({ registry, routes: listTemplates() });
   // A start waits for Postgres and the object store for as long as they do not answer.
   const services = await Promise.race([startServices(config, log, metrics), stopSignal]);
