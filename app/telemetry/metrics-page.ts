@@ -7,8 +7,8 @@ Made from the code by \`npm run openapi\`; a test fails when this page is out of
 The app serves \`/metrics\` on the port \`METRICS_PORT\`, and the signer on \`SIGNER_METRICS_PORT\`
 ([configuration.md](configuration.md)), as OpenMetrics if the scraper's \`Accept\` prefers it, and
 otherwise in the text format of Prometheus. Beside the metrics below, both have those of the process
-and of Node that prom-client adds: \`process_…\` and \`nodejs_…\`. The delay of the event loop is looked
-at every 100 ms, which \`nodejs_eventloop_lag_…_seconds\` include: an idle process shows 0.1.
+and of Node that prom-client adds: \`process_…\` and \`nodejs_…\`. The delay of the event loop is
+looked at every 100 ms, which \`nodejs_eventloop_lag_…_seconds\` include: an idle process shows 0.1.
 The names and labels that begin with \`http_\` and \`db_\` are OpenTelemetry's, in the spelling of
 Prometheus.
 

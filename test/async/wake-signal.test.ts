@@ -24,7 +24,7 @@ test('a wake wakes every loop', async (t) => {
   t.deepEqual(woken, ['a', 'b']);
 });
 
-test('a wake of one wakes the loop that has waited longest, and the next one another', async (t) => {
+test('a wake of one wakes the loop that waits longest, and the next one another', async (t) => {
   const { signal, woken, over } = startLoops(['a', 'b', 'c']);
   signal.wakeOne();
   await settled();

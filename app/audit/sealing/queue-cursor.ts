@@ -3,8 +3,9 @@ import { sql, type RawBuilder } from 'kysely';
 /** Milliseconds after a reading from the start until the next one. */
 const wholePauseMs = 300_000;
 
-/** What a reading of the queue returns, besides what it was for: `nextFrom` of where it began. */
+/** The result of a reading of the queue. */
 export interface QueueReading {
+  /** Where the next reading begins: `nextFrom` of where this one began. */
   readonly next: string;
 }
 
@@ -37,8 +38,8 @@ export function createQueueCursor(now: () => number = () => performance.now()) {
 export type QueueCursor = ReturnType<typeof createQueueCursor>;
 
 /**
- * The number below which no transaction has or will have an entry in the queue, if there was none
- * below `from`: that of the first entry, or of the first transaction that has not ended.
+ * Returns the number below which no transaction has or will have an entry in the queue, if there is
+ * none below `from`: that of the first entry, or of the first transaction that has not ended.
  */
 export function nextFrom(from: string): RawBuilder<string> {
   return sql`least(pg_snapshot_xmin(pg_current_snapshot()), (

@@ -18,7 +18,7 @@ function createTimed() {
   };
 }
 
-test('the first reading begins at the start, and each later one where the last one said', async (t) => {
+test('the first reading begins at the start, and the next where that one said', async (t) => {
   const { at, read } = createTimed();
   t.is(await read('700'), '0');
   t.is(await read('720'), '700');
