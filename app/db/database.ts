@@ -60,10 +60,18 @@ export interface ServiceOptions {
    * table. If Postgres gives no response to anything else either, they fail after 8 s too.
    */
   readonly isLengthy?: boolean;
+  /**
+   * Has Postgres read no whole table for which it has an index: for queues, whose statistics are
+   * often those of an empty table, while a snapshot may keep all rows that were removed.
+   */
+  readonly readsByIndex?: boolean;
 }
 
 /** Allows the statements of a transaction of the service login more time. */
 export const lengthy: ServiceOptions = { isLengthy: true };
+
+/** Has the transaction of the service login read a queue. */
+export const ofQueue: ServiceOptions = { readsByIndex: true };
 
 interface DatabaseOptions {
   /** URL of the app login, which owns no table and is subject to row-level security. */
@@ -132,11 +140,13 @@ export async function openDatabase(options: DatabaseOptions): Promise<OpenDataba
           }),
         ),
       ),
-    asService: (work, { isLengthy = false } = {}) =>
+    asService: (work, { isLengthy = false, readsByIndex = false } = {}) =>
       untilBegun(patience, (begun) =>
-        service.connections.during(() =>
-          transaction(service, { ...(isLengthy ? patient : usual), begun }, work),
-        ),
+        service.connections.during(() => {
+          const { begin, limits } = isLengthy ? patient : usual;
+          const beginning = readsByIndex ? `${begin}; set local enable_seqscan = off` : begin;
+          return transaction(service, { begin: beginning, limits, begun }, work);
+        }),
       ),
     ping: own.ping,
     async close() {

@@ -13,6 +13,7 @@ import { benchLogin } from './login/login.ts';
 import { benchMemory } from './memory/memory.ts';
 import { benchOverhead } from './overhead/overhead.ts';
 import { benchPlans } from './plans/plans.ts';
+import { benchReplicas } from './replicas/replicas.ts';
 import { benchRequests } from './requests/requests.ts';
 import { benchSeal } from './seal/seal.ts';
 import { benchSearch } from './search/search.ts';
@@ -31,6 +32,7 @@ const benches: Record<string, Bench> = {
   memory: benchMemory,
   overhead: benchOverhead,
   plans: benchPlans,
+  replicas: benchReplicas,
   requests: benchRequests,
   seal: benchSeal,
   search: benchSearch,

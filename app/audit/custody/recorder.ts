@@ -1,7 +1,7 @@
 import type { AuditTrail } from '../../audit-trail/audit-trail.ts';
 import type { AuditEvent } from '../../audit-trail/event.ts';
 import { tryLockName } from '../../db/advisory-lock.ts';
-import type { Database } from '../../db/database.ts';
+import { ofQueue, type Database } from '../../db/database.ts';
 import { AppError } from '../../errors/app-error.ts';
 import { countUnsealed } from '../tallies/recorder.ts';
 import { endAbandoned, isAnyStored, takeFinished, type FinishedDownload } from './download-rows.ts';
@@ -37,7 +37,7 @@ export async function recordDownloads(
       const finished = await takeFinished(tx, room);
       await audit.appendAll(tx, finished.map(toEvent));
       return finished.length;
-    });
+    }, ofQueue);
   }
   return isAny;
 }

@@ -1,5 +1,5 @@
 import { sql } from 'kysely';
-import type { Database } from '../../db/database.ts';
+import { ofQueue, type Database } from '../../db/database.ts';
 import { poll } from '../../async/repeat.ts';
 import type { Log } from '../../telemetry/log.ts';
 import { createQueueCursor, nextFrom, type QueueReading } from './queue-cursor.ts';
@@ -67,8 +67,9 @@ async function readBacklog(
   { db, limit, ownerLimit }: BacklogOptions,
   from: string,
 ): Promise<Backlog> {
-  const { rows } = await db.asService((tx) =>
-    sql<Backlog>`
+  const { rows } = await db.asService(
+    (tx) =>
+      sql<Backlog>`
       with waiting as materialized (
         select user_id, is_tallied from audit_queue where transaction_id >= ${from}::xid8
         order by transaction_id limit ${limit + 1}
@@ -79,6 +80,7 @@ async function readBacklog(
           select user_id from waiting where not is_tallied
           group by user_id having count(*) > ${ownerLimit}
         ) as owners`.execute(tx),
+    ofQueue,
   );
   const [found] = rows;
   if (found === undefined) throw new Error('a select without from has one row');

@@ -1,6 +1,6 @@
 import { sql, type RawBuilder } from 'kysely';
 import type { Seal } from '../../../signer/protocol/protocol.ts';
-import type { Database, Tx } from '../../db/database.ts';
+import { ofQueue, type Database, type Tx } from '../../db/database.ts';
 import { rowMismatch, type ClaimedEntry, type SealFault } from './entry-signing.ts';
 import { createQueueCursor, nextFrom, type QueueReading } from './queue-cursor.ts';
 import { storeSeals } from './stored-seals.ts';
@@ -57,7 +57,7 @@ export function createSealerStore(db: Database): SealerStore {
   }
 
   return {
-    claim: (claimId, limit) => db.asService((tx) => claimInTurns(tx, claimId, limit)),
+    claim: (claimId, limit) => db.asService((tx) => claimInTurns(tx, claimId, limit), ofQueue),
 
     storeSeals: async (claimId, keyId, seals) => {
       const stored = await db.asService((tx) =>
@@ -75,7 +75,7 @@ export function createSealerStore(db: Database): SealerStore {
       db.asService(async (tx) => {
         const { isWaiting } = await cursor.read((from) => readWaiting(tx, from));
         return isWaiting;
-      }),
+      }, ofQueue),
 
     recordFault: (claimId, fault) => db.asService((tx) => countFault(tx, claimId, fault)),
   };

@@ -35,13 +35,8 @@ export function createTurns(cursor: QueueCursor) {
       const room = limit - leased.length;
       const share = Math.max(1, Math.floor(room / turns.length));
       const locked = await lockShares(tx, turns.slice(0, room), share);
-      leased.push(
-        ...(await lease(
-          tx,
-          claimId,
-          locked.map(({ id }) => id),
-        )),
-      );
+      const ids = locked.map(({ id }) => id);
+      leased.push(...(await lease(tx, claimId, ids)));
       turns = [...nextTurns(locked, share), ...turns.slice(room)];
     }
     return leased;

@@ -1,6 +1,6 @@
 import { sql, type Selectable } from 'kysely';
 import type { Clock } from '../../async/clock.ts';
-import type { Database, Tx } from '../../db/database.ts';
+import { ofQueue, type Database, type Tx } from '../../db/database.ts';
 import type { Schema } from '../../db/schema.ts';
 import type { AuditAction, AuditEvent } from '../../audit-trail/event.ts';
 import type { TalliedEvent } from './tallied-event.ts';
@@ -36,7 +36,7 @@ export async function recordTallies(
       const rows = await takeFinished(tx, new Date(clock().getTime() - 60_000 - graceMs), room);
       await audit.appendAll(tx, rows.map(toEvent));
       return rows.length;
-    });
+    }, ofQueue);
     if (recorded < batchSize) return;
   }
 }

@@ -7,7 +7,7 @@ import { walkAsStranger } from '../../http/plans/walks.ts';
 import { proofHeader } from '../../support/accounts/reauth-account.ts';
 import { startPurgeVault } from '../../support/accounts/purge-vault.ts';
 import { connectAs } from '../../support/accounts/two-tenants.ts';
-import type { Api } from '../../support/documents/uploads.ts';
+import { createApi, type Api } from '../../support/documents/uploads.ts';
 import type { TestStack } from '../../support/vault/stack.ts';
 import { fillVault } from './fill.ts';
 
@@ -50,9 +50,9 @@ export async function startSubject(stack: TestStack, rows: number): Promise<Subj
   const adminUrl = vault.databases.admin;
   const userId = randomUUID();
   await fillVault(vault.databases, userId, rows);
-  const large = await createOwner(vault, 'default', userId);
+  let large = await createOwner(vault, 'default', userId);
   const callers = await createCallers(vault);
-  const admin = callers.find(({ role }) => role === 'platform_admin')?.api ?? large.api;
+  let admin = callers.find(({ role }) => role === 'platform_admin')?.api ?? large.api;
 
   async function askOne(note: Note, route: TestedRoute, api: Api, owner: Owner, who: string) {
     const expectation = expectations[route.name] as Expectation;
@@ -67,6 +67,9 @@ export async function startSubject(stack: TestStack, rows: number): Promise<Subj
     database: new URL(adminUrl).pathname.slice(1),
     adminUrl,
     async askAll(note) {
+      // An access token serves for 15 minutes.
+      large = { ...large, api: await createApi(vault, large.api.caller) };
+      admin = await createApi(vault, admin.caller);
       for (const route of repeated) {
         await askOne(note, route, large.api, large, 'the user with most');
         await askOne(note, route, admin, large, 'an administrator');

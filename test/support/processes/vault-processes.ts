@@ -37,6 +37,13 @@ export interface SingleVault extends VaultProcesses {
   readonly signerSocketPath: string;
   /** The usual environment of the app. */
   readonly environment: Record<string, string>;
+  /** Starts another app of the vault, with the usual environment. */
+  startReplica(): Promise<Replica>;
+}
+
+/** Another app of a vault. */
+export interface Replica extends KillableProcess {
+  readonly baseUrl: string;
 }
 
 /** Differences of a process from the usual. */
@@ -107,12 +114,27 @@ export async function startVaultProcesses(
   });
   resources.use(app);
 
+  async function startReplica(): Promise<Replica> {
+    const replicaPort = await freePort();
+    const url = `http://127.0.0.1:${replicaPort}`;
+    const replica = await createKillable(() =>
+      startApp({
+        environment: { ...environment, PORT: String(replicaPort) },
+        baseUrl: url,
+        logFile: inside(`app-${replicaPort}.log`),
+        nodeArguments,
+      }),
+    );
+    return Object.assign(replica, { baseUrl: url });
+  }
+
   const running = resources.move();
   return {
     app,
     signer,
     signerSocketPath,
     environment,
+    startReplica,
     baseUrl,
     databases,
     mailDirectory,
