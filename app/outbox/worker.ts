@@ -1,7 +1,7 @@
 import { SpanKind } from '@opentelemetry/api';
 import { sql } from 'kysely';
 import { inSpan } from '../../signer/protocol/tracing/spans.ts';
-import type { Database } from '../db/database.ts';
+import { ofQueue, type Database } from '../db/database.ts';
 import type { Log } from '../telemetry/log.ts';
 import type { WakeSignal } from '../async/wake-signal.ts';
 import type { OutboxKind, OutboxPayloads } from './outbox.ts';
@@ -161,7 +161,7 @@ function claim(db: Database, exceptKinds: readonly string[]): Promise<Message[]>
       )
       returning id, kind, payload, attempts`.execute(tx);
     return rows;
-  });
+  }, ofQueue);
 }
 
 async function postpone(db: Database, { id, attempts }: Message): Promise<void> {
