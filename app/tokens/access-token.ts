@@ -89,6 +89,8 @@ export function createAccessTokens(options: AccessTokensOptions) {
   }
 
   async function verify(token: string): Promise<OwnCaller> {
+    const known = await recall(token);
+    if (known !== undefined) return known;
     try {
       const { payload, protectedHeader: header } = await jwtVerify(token, findOwnKey, {
         algorithms: ['RS256'],
