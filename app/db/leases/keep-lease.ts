@@ -24,14 +24,13 @@ const releasePauseMs = 1_000;
 /** Keeps a lease that was just taken, by renewing it until `stop` or `release` is called. */
 export function keepLease({ renew, release, onLost }: Holding): KeptLease {
   let endsAt = nextEnd();
-  let isRenewing = false;
+  /** The renewal that is under way. */
+  let renewal: Promise<void> | undefined;
 
   async function extend(): Promise<void> {
-    if (isRenewing) return;
-    isRenewing = true;
     const end = nextEnd();
     const isHeld = await renew().catch(() => undefined);
-    isRenewing = false;
+    renewal = undefined;
     if (isHeld === true) endsAt = end;
     if (isHeld !== false) return;
     stop();
@@ -43,12 +42,14 @@ export function keepLease({ renew, release, onLost }: Holding): KeptLease {
     setTimeout(() => void release().catch(releaseLater), releasePauseMs).unref();
   }
 
-  const timer = setInterval(() => void extend(), renewSeconds * 1_000);
+  const timer = setInterval(() => void (renewal ??= extend()), renewSeconds * 1_000);
   const stop = () => clearInterval(timer);
   return {
     stop,
     async release() {
       stop();
+      // A renewal that reached Postgres later would hold the lease again.
+      await renewal;
       await release().catch(releaseLater);
     },
   };

@@ -76,3 +76,18 @@ test('a client waits for the end of a lease only if its holder seems to be gone'
   t.is(retryAfterSeconds(3.2), 4);
   t.is(retryAfterSeconds(-1), 1);
 });
+
+for (const isHeld of [true, false]) {
+  test.serial(`a release waits for a renewal under way, which says ${isHeld}`, async (t) => {
+    const { lease, calls, outcome } = keep();
+    const renewed = Promise.withResolvers<boolean>();
+    outcome.renew = () => renewed.promise;
+    await pass(renewSeconds);
+    const released = lease.release();
+    await pass(renewSeconds);
+    t.deepEqual(calls, ['renew']);
+    renewed.resolve(isHeld);
+    await released;
+    t.deepEqual(calls, ['renew', ...(isHeld ? [] : ['lost']), 'release']);
+  });
+}
