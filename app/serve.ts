@@ -1,4 +1,5 @@
-import { collectDefaultMetrics, Registry } from 'prom-client';
+import type { Registry } from 'prom-client';
+import { createProcessRegistry } from '../signer/protocol/metrics/process-registry.ts';
 import { listenForScrapes } from '../signer/protocol/metrics/metrics-listener.ts';
 import { terminationLogOf, writeTerminationLog } from '../signer/log/termination-log.ts';
 import { ConfigError } from '../signer/protocol/process/config-error.ts';
@@ -49,9 +50,7 @@ async function trace({ tracing: settings }: Config, log: Log): Promise<Tracing> 
  * refuses this start.
  */
 async function main(config: Config, stopSignal: Promise<NodeJS.Signals>, log: Log): Promise<void> {
-  const registry = new Registry();
-  // A look at the event loop every 10 ms, the default, is most of what an idle process does.
-  collectDefaultMetrics({ register: registry, eventLoopMonitoringPrecision: 100 });
+  const registry = createProcessRegistry();
   const metrics = createMetrics({ registry, routes: listTemplates() });
   // A start waits for Postgres and the object store for as long as they do not answer.
   const services = await Promise.race([startServices(config, log, metrics), stopSignal]);

@@ -1,5 +1,6 @@
+import type { Registry } from 'prom-client';
 import type { Logger } from 'pino';
-import { collectDefaultMetrics, Registry } from 'prom-client';
+import { createProcessRegistry } from './protocol/metrics/process-registry.ts';
 import { loadSignerConfig, type SignerConfig } from './config/config.ts';
 import { refuseStart } from './config/refused-start.ts';
 import { createDrain } from './server/drain.ts';
@@ -40,9 +41,7 @@ export async function serve(stopSignal: Promise<NodeJS.Signals>): Promise<void> 
     settings: config.tracing,
     log,
   });
-  const registry = new Registry();
-  // A look at the event loop every 10 ms, the default, is most of what an idle process does.
-  collectDefaultMetrics({ register: registry, eventLoopMonitoringPrecision: 100 });
+  const registry = createProcessRegistry();
   const { hsm, server, verifier } = createParts(config, registry, log);
   const drain = createDrain(server);
   void stopSignal.then(stop);

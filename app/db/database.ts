@@ -70,7 +70,7 @@ export interface ServiceOptions {
 /** Allows the statements of a transaction of the service login more time. */
 export const lengthy: ServiceOptions = { isLengthy: true };
 
-/** Has the transaction of the service login read a queue. */
+/** Makes a transaction of the service login fit to read a queue. */
 export const ofQueue: ServiceOptions = { readsByIndex: true };
 
 interface DatabaseOptions {

@@ -59,13 +59,13 @@ interface Oldest extends QueueReading {
 
 /** Locks up to `limit` claimable entries, without those that a batch is leasing. */
 async function lockOldest(tx: Tx, limit: number, from: string): Promise<Oldest> {
-  const { rows } = await sql<Omit<Oldest, 'from'>>`
-    select ${nextFrom(from)} as next,
-      array(select entry_id from audit_queue where transaction_id >= ${from}::xid8
-        and ${isClaimable} order by ${inOrder} limit ${limit} for update skip locked
-      ) as ids`.execute(tx);
-  const [found] = rows;
-  if (found === undefined) throw new Error('a select without from has one row');
+  const found = await tx
+    .selectNoFrom([
+      nextFrom(from).as('next'),
+      sql<string[]>`array(select entry_id from audit_queue where transaction_id >= ${from}::xid8
+        and ${isClaimable} order by ${inOrder} limit ${limit} for update skip locked)`.as('ids'),
+    ])
+    .executeTakeFirstOrThrow();
   return { from, ...found };
 }
 

@@ -7,8 +7,7 @@ import { median, round, type Bench } from '../harness/bench.ts';
 import { startBenchStack } from '../harness/bench-stack.ts';
 import { createSender } from '../harness/sender.ts';
 import { createScenes, type Action } from '../requests/scenes.ts';
-import { issueToken } from '../requests/vault-token.ts';
-import { insertPeople, withClient } from '../sync/people.ts';
+import { signIn } from '../requests/vault-token.ts';
 import type { Received } from './receiver.ts';
 
 const warmUps = 3;
@@ -98,14 +97,8 @@ function show({ perSecond, processorMs: ms }: Round): string {
 /** Readies a vault, which is scraped while it is under load. */
 async function load(vault: SingleVault, scrape: () => Promise<void>): Promise<Loaded> {
   const { ask } = createSender(vault.baseUrl);
-  const [person] = await withClient(vault.databases.service, (client) => insertPeople(client, 1));
-  if (person === undefined) throw new Error('a person should have been inserted');
-  const { token } = await issueToken(vault, auth, person);
-  const scenes = await createScenes(vault, ask, {
-    authorization: `Bearer ${token}`,
-    'x-device-id': person.deviceId,
-    'x-schema-version': '1',
-  });
+  const { headers } = await signIn(vault, auth);
+  const scenes = await createScenes(vault, ask, headers);
   let unscrapedSeconds = scrapeSeconds;
   return {
     async prepare() {

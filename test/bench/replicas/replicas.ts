@@ -5,8 +5,7 @@ import { percentile, round, type Bench } from '../harness/bench.ts';
 import { startBenchStack } from '../harness/bench-stack.ts';
 import { createSender, type Ask } from '../harness/sender.ts';
 import { createScenes, type Scene } from '../requests/scenes.ts';
-import { issueToken } from '../requests/vault-token.ts';
-import { insertPeople, withClient } from '../sync/people.ts';
+import { signIn } from '../requests/vault-token.ts';
 
 const processes = 4;
 const rounds = 3;
@@ -32,14 +31,7 @@ export const benchReplicas: Bench = async (progress) => {
   });
   const http = createSender(vault.baseUrl);
   resources.defer(http.close);
-  const [person] = await withClient(vault.databases.service, (client) => insertPeople(client, 1));
-  if (person === undefined) throw new Error('a person should have been inserted');
-  const { token } = await issueToken(vault, auth, person);
-  const headers = {
-    authorization: `Bearer ${token}`,
-    'x-device-id': person.deviceId,
-    'x-schema-version': '1',
-  };
+  const { headers } = await signIn(vault, auth);
 
   async function timesOf(asks: readonly Ask[]): Promise<number[]> {
     let sent = 0;

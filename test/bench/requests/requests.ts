@@ -12,13 +12,12 @@ import { startVaultProcesses, type SingleVault } from '../../support/processes/v
 import { median, round, type Bench } from '../harness/bench.ts';
 import { startBenchStack } from '../harness/bench-stack.ts';
 import { createSender, type Ask } from '../harness/sender.ts';
-import { insertPeople, withClient } from '../sync/people.ts';
 import type { BareSettings } from './bare-server.ts';
 import { meterPostgres } from './postgres-cost.ts';
 import type { Sends } from './recorder.ts';
 import { createReplays, replayHeader, type Exchange, type Replay } from './replay.ts';
 import { createScenes, type Action, type Scene } from './scenes.ts';
-import { issueToken } from './vault-token.ts';
+import { signIn } from './vault-token.ts';
 
 /** The kinds of requests to measure; undefined for all. */
 const chosen = process.env['SCENES']?.split(',');
@@ -54,17 +53,11 @@ export const benchRequests: Bench = async (progress) => {
   });
   const http = createSender(vault.baseUrl);
   resources.defer(http.close);
-  const [person] = await withClient(vault.databases.service, (client) => insertPeople(client, 1));
-  if (person === undefined) throw new Error('a person should have been inserted');
-  const { token, publicKey } = await issueToken(vault, auth, person);
-  const headers = {
-    authorization: `Bearer ${token}`,
-    'x-device-id': person.deviceId,
-    'x-schema-version': '1',
-  };
+  const { headers, publicKey } = await signIn(vault, auth);
   const scenes = Object.entries(await createScenes(vault, http.ask, headers)).filter(
     ([name]) => chosen === undefined || chosen.includes(name),
   );
+  if (scenes.length === 0) throw new Error('SCENES names no kind of request');
 
   const toRecord = new Map<string, Action[]>();
   for (const [name, scene] of scenes) {

@@ -2,23 +2,25 @@ import { createPublicKey, randomUUID, type JsonWebKey } from 'node:crypto';
 import { createSignerClient } from '../../../signer/protocol/client.ts';
 import { standardClaims } from '../../support/accounts/trusted-key.ts';
 import type { SingleVault } from '../../support/processes/vault-processes.ts';
-import type { Person } from '../sync/people.ts';
+import { headersOf, insertPeople, withClient } from '../sync/people.ts';
 
-interface VaultToken {
-  readonly token: string;
-  /** The PEM of the key that signed it. */
+interface SignedIn {
+  /** The headers of the person's requests. */
+  readonly headers: Record<string, string>;
+  /** The PEM of the key that signed the token. */
   readonly publicKey: string;
 }
 
 /**
- * Has the vault's own signer issue an access token, valid for 15 minutes, and returns it with its
- * key.
+ * Inserts a person, for whom the vault's own signer issues an access token, which is valid for 15
+ * minutes.
  */
-export async function issueToken(
-  { baseUrl, signerSocketPath }: SingleVault,
+export async function signIn(
+  { baseUrl, signerSocketPath, databases }: SingleVault,
   auth: { readonly issuer: string; readonly audience: string },
-  { userId, sessionId }: Person,
-): Promise<VaultToken> {
+): Promise<SignedIn> {
+  const [person] = await withClient(databases.service, (client) => insertPeople(client, 1));
+  if (person === undefined) throw new Error('a person should have been inserted');
   const response = await fetch(`${baseUrl}/.well-known/jwks.json`);
   const { keys } = (await response.json()) as {
     readonly keys: readonly (JsonWebKey & { readonly kid: string })[];
@@ -32,12 +34,12 @@ export async function issueToken(
     claims: {
       ...standardClaims(auth),
       jti: randomUUID(),
-      sub: userId,
-      sid: sessionId,
+      sub: person.userId,
+      sid: person.sessionId,
       iat,
       exp: iat + 900,
     },
   });
   const publicKey = createPublicKey({ key, format: 'jwk' }).export({ type: 'spki', format: 'pem' });
-  return { token, publicKey: String(publicKey) };
+  return { headers: headersOf(token, person), publicKey: String(publicKey) };
 }

@@ -9,6 +9,15 @@ export interface Person {
   readonly deviceId: string;
 }
 
+/** Returns the headers of a person's requests. */
+export function headersOf(token: string, { deviceId }: Person): Record<string, string> {
+  return {
+    authorization: `Bearer ${token}`,
+    'x-device-id': deviceId,
+    'x-schema-version': '1',
+  };
+}
+
 /**
  * Inserts people, each a different user, unless `userId` names the one owner of all the devices.
  */

@@ -13,7 +13,7 @@ import {
 import { median, percentile, round, type Bench } from '../harness/bench.ts';
 import { startBenchStack } from '../harness/bench-stack.ts';
 import { writeBare } from './bare-writes.ts';
-import { insertObjects, insertPeople, withClient, type Person } from './people.ts';
+import { headersOf, insertObjects, insertPeople, withClient, type Person } from './people.ts';
 
 /**
  * Number of writers. Each writes versions of one object in sequence, on a connection of its own.
@@ -168,7 +168,7 @@ async function bareWriter(
 }
 
 async function createPost(vault: VaultProcesses, key: TrustedKey, person: Person) {
-  const headers = await headersOf(key, person);
+  const headers = await headersWith(key, person);
   return async (path: string, body: object): Promise<void> => {
     // Unlike fetch, `request` takes little of the processor time that the bench shares with the
     // vault.
@@ -192,7 +192,7 @@ async function readChanges(
   person: Person,
   objects: number,
 ): Promise<number> {
-  const headers = await headersOf(key, person);
+  const headers = await headersWith(key, person);
   const times: number[] = [];
   for (let n = 0; n < reads + warmUps; n += 1) {
     const startedAt = performance.now();
@@ -205,11 +205,7 @@ async function readChanges(
   return percentile(times, 0.95);
 }
 
-async function headersOf(key: TrustedKey, { userId, sessionId, deviceId }: Person) {
-  const token = await key.sign({ sub: userId, sid: sessionId });
-  return {
-    authorization: `Bearer ${token}`,
-    'x-device-id': deviceId,
-    'x-schema-version': '1',
-  };
+async function headersWith(key: TrustedKey, person: Person) {
+  const { userId, sessionId } = person;
+  return headersOf(await key.sign({ sub: userId, sid: sessionId }), person);
 }

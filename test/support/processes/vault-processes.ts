@@ -102,30 +102,24 @@ export async function startVaultProcesses(
     ...withoutLimits,
     ...settings,
   };
-  const baseUrl = `http://127.0.0.1:${port}`;
-  const app = await createKillable(() => {
-    const { settings: own, output = logFile } = override('app');
-    return startApp({
-      environment: { ...environment, ...own },
-      baseUrl,
-      logFile: output,
-      nodeArguments,
+  const startOn = async (ownPort: number, ownLog: string): Promise<Replica> => {
+    const url = `http://127.0.0.1:${ownPort}`;
+    const replica = await createKillable(() => {
+      const { settings: own, output = ownLog } = override('app');
+      return startApp({
+        environment: { ...environment, PORT: String(ownPort), ...own },
+        baseUrl: url,
+        logFile: output,
+        nodeArguments,
+      });
     });
-  });
-  resources.use(app);
+    return Object.assign(replica, { baseUrl: url });
+  };
+  const app = resources.use(await startOn(port, logFile));
 
   async function startReplica(): Promise<Replica> {
     const replicaPort = await freePort();
-    const url = `http://127.0.0.1:${replicaPort}`;
-    const replica = await createKillable(() =>
-      startApp({
-        environment: { ...environment, PORT: String(replicaPort) },
-        baseUrl: url,
-        logFile: inside(`app-${replicaPort}.log`),
-        nodeArguments,
-      }),
-    );
-    return Object.assign(replica, { baseUrl: url });
+    return startOn(replicaPort, inside(`app-${replicaPort}.log`));
   }
 
   const running = resources.move();
@@ -135,7 +129,7 @@ export async function startVaultProcesses(
     signerSocketPath,
     environment,
     startReplica,
-    baseUrl,
+    baseUrl: app.baseUrl,
     databases,
     mailDirectory,
     objectDirectory: inside('objects'),
