@@ -76,7 +76,7 @@ export function createAct({ db, audit, plans }: ActDependencies) {
   ): Promise<Answer> {
     if (!evenWithFullBacklog) assertWritable(request);
     const { limits } = plans(request.caller.plan);
-    return db.asUser(request.caller, finish(request, work), limits);
+    return db.asUser(request.caller, finish(request, work), { limits });
   }
 
   /**

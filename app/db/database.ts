@@ -1,21 +1,17 @@
-import { AsyncLocalStorage } from 'node:async_hooks';
-import { CompiledQuery, sql, type Kysely, type KyselyPlugin } from 'kysely';
+import type { Kysely } from 'kysely';
 import { escapeLiteral } from 'pg';
 import { createFairSlots } from '../async/fair-slots.ts';
-import { AppError } from '../errors/app-error.ts';
 import type { Secret } from '../secrets/secret.ts';
-import { watchLocks } from './lock-order.ts';
 import { createOwnConnection } from './pool/own-connection.ts';
-import { startIdleLimit, type IdleLimit } from './pool/idle-limit.ts';
 import type { ConnectionUse } from './pool/connection-use.ts';
 import { beginWithin, type TransactionLimits } from './pool/limits.ts';
-import { untilBegun, type Begun } from './pool/patience.ts';
+import { untilBegun } from './pool/patience.ts';
 import { responseMarginMs, type AnsweredStatement } from './pool/pool-client.ts';
 import { createSilence } from './pool/silence.ts';
-import { findQuotaError, formatLimits, type Counts } from './usage/quota.ts';
-import { openLogin, type Login, type LoginName } from './login.ts';
+import { transaction } from './pool/transaction.ts';
+import { formatLimits, type Counts } from './usage/quota.ts';
+import { openLogin, type LoginName } from './login.ts';
 import type { Schema } from './schema.ts';
-import { isUnavailable } from './unavailable.ts';
 
 /** A transaction, scoped to a user or to the service login, and typed by the entities. */
 export type Tx = Kysely<Schema>;
@@ -33,12 +29,10 @@ export interface Owner {
  */
 export interface Database {
   /**
-   * Runs a transaction in which row-level security shows only the rows of `owner`. With `limits`,
-   * the commit throws quota_exceeded if the transaction adds to what the owner keeps and that would
-   * exceed a limit. Each user has a few connections; further transactions of this user wait for
-   * them. Throws busy if too many wait.
+   * Runs a transaction in which row-level security shows only the rows of `owner`. Each user has a
+   * few connections; further transactions of this user wait for them. Throws busy if too many wait.
    */
-  asUser<T>(owner: Owner, work: (tx: Tx) => Promise<T>, limits?: Counts): Promise<T>;
+  asUser<T>(owner: Owner, work: (tx: Tx) => Promise<T>, options?: UserOptions): Promise<T>;
   /** Runs a transaction of the service login, which sees all rows, for workers and maintenance. */
   asService<T>(work: (tx: Tx) => Promise<T>, options?: ServiceOptions): Promise<T>;
   /**
@@ -54,7 +48,24 @@ export interface OpenDatabase extends Database {
   readonly connections: Readonly<Record<LoginName, ConnectionUse>>;
 }
 
-export interface ServiceOptions {
+interface Options {
+  /**
+   * Sends the commit right after the statements that `work` sends before it first waits, so that
+   * the transaction takes one round trip; `work` can send no others. For reads, and for writes
+   * that may be stored although the caller is told that Postgres is unavailable.
+   */
+  readonly atOnce?: boolean;
+}
+
+export interface UserOptions extends Options {
+  /**
+   * What the owner may keep: the commit throws quota_exceeded if the transaction adds to what the
+   * owner keeps and that would exceed a limit.
+   */
+  readonly limits?: Counts;
+}
+
+export interface ServiceOptions extends Options {
   /**
    * Allows each statement 30 s instead of 7 s: for statements over all rows of a user or of a
    * table. If Postgres gives no response to anything else either, they fail after 8 s too.
@@ -66,6 +77,9 @@ export interface ServiceOptions {
    */
   readonly readsByIndex?: boolean;
 }
+
+/** Makes a transaction one round trip. */
+export const atOnce: Options = { atOnce: true };
 
 /** Allows the statements of a transaction of the service login more time. */
 export const lengthy: ServiceOptions = { isLengthy: true };
@@ -131,21 +145,21 @@ export async function openDatabase(options: DatabaseOptions): Promise<OpenDataba
   });
   return {
     connections: { app: app.connections, service: service.connections },
-    asUser: (owner, work, counts) =>
+    asUser: (owner, work, { limits: counts, ...options } = {}) =>
       untilBegun(patience, (begun) =>
         app.connections.during(() =>
           slots.take(owner.userId, () => {
             const begin = `${usual.begin}; ${assume(owner, counts)}`;
-            return transaction(app, { ...usual, begin, begun }, work);
+            return transaction(app, { ...usual, ...options, begin, begun }, work);
           }),
         ),
       ),
-    asService: (work, { isLengthy = false, readsByIndex = false } = {}) =>
+    asService: (work, { isLengthy = false, readsByIndex = false, ...options } = {}) =>
       untilBegun(patience, (begun) =>
         service.connections.during(() => {
           const { begin, limits } = isLengthy ? patient : usual;
           const beginning = readsByIndex ? `${begin}; set local enable_seqscan = off` : begin;
-          return transaction(service, { begin: beginning, limits, begun }, work);
+          return transaction(service, { ...options, begin: beginning, limits, begun }, work);
         }),
       ),
     ping: own.ping,
@@ -159,16 +173,6 @@ function within(limits: TransactionLimits) {
   return { begin: beginWithin(limits), limits };
 }
 
-const followUpsOf = new WeakMap<Tx, (() => void)[]>();
-
-/**
- * Calls `followUp` once `tx` has committed, and never if `tx` rolls back. `followUp` must not
- * throw.
- */
-export function afterCommit(tx: Tx, followUp: () => void): void {
-  followUpsOf.get(tx)?.push(followUp);
-}
-
 /**
  * Returns the statement that sets the owner for row-level security, and the owner's limits, until
  * the transaction ends, and that each statement has one plan for all values (docs/adr/0042). The
@@ -180,107 +184,4 @@ function assume({ userId, tenantId }: Owner, limits: Counts | undefined): string
     set_config('app.tenant_id', ${escapeLiteral(tenantId)}, true),
     set_config('app.limits', '${bound}', true),
     set_config('plan_cache_mode', 'force_generic_plan', true)`;
-}
-
-/**
- * Commits, and fails if a statement failed before: Postgres rolls such a transaction back and still
- * reports success for the commit, but it refuses the `select` in the same round trip.
- */
-const commit = sql.raw('select; commit');
-
-/** Whether the current code runs in the work of a transaction; set if locks are checked. */
-const withinTransaction = new AsyncLocalStorage<true>();
-
-/**
- * Runs `work` and refuses transactions that begin within it: enough of them at once would wait for
- * each other's connections.
- */
-function alone<T>(work: () => Promise<T>): Promise<T> {
-  if (withinTransaction.getStore() === true) {
-    throw new Error('a transaction began within another one; pass the transaction on instead');
-  }
-  return withinTransaction.run(true, work);
-}
-
-interface Beginning {
-  /** The statements that begin the transaction and set `limits`. */
-  readonly begin: string;
-  readonly limits: TransactionLimits;
-  readonly begun: Begun;
-}
-
-/** Sends statements, and lets Kysely send the next one before their response. */
-async function send(connection: Tx, text: string): Promise<void> {
-  const { response } = await connection.getExecutor().provideConnection(async (client) => ({
-    response: client.executeQuery(CompiledQuery.raw(text)),
-  }));
-  await response;
-}
-
-/**
- * Runs a transaction on a connection that always returns to the pool. MikroORM's own transactions
- * do not return broken connections, and Kysely's need an extra round trip for `begin`.
- */
-async function transaction<T>(
-  { connections, pool, checksLocks }: Login,
-  { begin, limits, begun }: Beginning,
-  work: (tx: Tx) => Promise<T>,
-): Promise<T> {
-  const followUps: (() => void)[] = [];
-  try {
-    const perform = async (connection: Tx): Promise<T> => {
-      const state = { isOver: false };
-      const idle = startIdleLimit(limits);
-      const tx = connection.withPlugin(observeStatements(state, idle));
-      followUpsOf.set(tx, followUps);
-      if (checksLocks) watchLocks(tx);
-      try {
-        const beginning = send(connection, begin).then(begun);
-        // The work may throw before anything awaits this promise.
-        beginning.catch(() => undefined);
-        // The first statement of the work is sent before the transaction has begun.
-        const working = checksLocks ? alone(() => work(tx)) : work(tx);
-        const [, done] = await Promise.race([Promise.all([beginning, working]), idle.exceeded]);
-        state.isOver = true;
-        await commit.execute(connection);
-        return done;
-      } catch (error) {
-        state.isOver = true;
-        // A failed rollback must not hide the error that caused it.
-        await sql`rollback`.execute(connection).catch(() => undefined);
-        throw error;
-      } finally {
-        idle.stop();
-      }
-    };
-    const result = await pool
-      .connection()
-      .execute((connection) => connections.use(() => perform(connection)));
-    for (const followUp of followUps) followUp();
-    return result;
-  } catch (cause) {
-    if (isUnavailable(cause)) throw new AppError('database_unavailable', { cause });
-    throw findQuotaError(cause) ?? cause;
-  }
-}
-
-/**
- * Reports statements to the idle limit. Refuses statements after the end of the transaction, when
- * another transaction may use the connection.
- */
-function observeStatements(
-  transactionState: { readonly isOver: boolean },
-  idle: IdleLimit,
-): KyselyPlugin {
-  return {
-    transformQuery({ node }) {
-      if (transactionState.isOver) throw new Error('the transaction is over');
-      idle.statementBegins();
-      return node;
-    },
-    async transformResult({ result }) {
-      idle.statementEnds();
-      return result;
-    },
-  };
 }

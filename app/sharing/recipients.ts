@@ -74,7 +74,9 @@ export function createRecipients({ db, keys, limits, plans }: RecipientsOptions)
       const identity = known?.identity ?? decoy;
       const fingerprint = fingerprintOf(identity);
       const shown = { recipientId, recipientUserId: known?.id ?? null, fingerprint };
-      await db.asUser(caller, (tx) => storeRecipient(tx, caller, shown), plans(caller.plan).limits);
+      await db.asUser(caller, (tx) => storeRecipient(tx, caller, shown), {
+        limits: plans(caller.plan).limits,
+      });
       return { recipientId, identity, fingerprint };
     },
   };

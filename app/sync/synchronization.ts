@@ -1,7 +1,8 @@
 import type { z } from 'zod';
 import type { Clock } from '../async/clock.ts';
 import type { HeavyWork, Steps } from '../async/heavy-work.ts';
-import { afterCommit, type Tx } from '../db/database.ts';
+import type { Tx } from '../db/database.ts';
+import { afterCommit } from '../db/pool/transaction.ts';
 import type { DeviceGuard } from '../devices/guard.ts';
 import { AppError } from '../errors/app-error.ts';
 import type { ServiceRequest } from '../http/requests/request.ts';

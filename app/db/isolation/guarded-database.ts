@@ -7,9 +7,9 @@ import type { Isolation } from './isolation.ts';
  */
 export function guardDatabase(db: Database, isolation: Pick<Isolation, 'assertKept'>): Database {
   return {
-    async asUser(owner, work, limits) {
+    async asUser(owner, work, options) {
       isolation.assertKept();
-      return db.asUser(owner, work, limits);
+      return db.asUser(owner, work, options);
     },
     async asService(work, options) {
       isolation.assertKept();

@@ -66,6 +66,8 @@ export function createPoolClient(options: PoolClientOptions): typeof Client {
     /** The limit of the transaction under way. */
     #statementMs = usualMs;
     #isGathering = false;
+    /** The monotonic time of the last response, in milliseconds. */
+    #answeredAt = 0;
 
     constructor(config: ClientConfig) {
       // The URL comes before the members of `config` with the same meaning, which lack its sslmode.
@@ -107,19 +109,23 @@ export function createPoolClient(options: PoolClientOptions): typeof Client {
       this.connection.stream.destroy();
     }
 
-    /** Closes the connection if the response to a statement is late. */
+    /**
+     * Closes the connection if the response to a statement is late. Postgres begins with a statement
+     * once it has answered all earlier ones.
+     */
     #limit(text: string, response: Promise<unknown>): void {
       const limitMs = this.#statementMs + responseMarginMs;
       const sentAt = performance.now();
       const endSpan = startStatementSpan(text);
       const check = () => {
-        const isLate = performance.now() - sentAt >= limitMs;
+        const isLate = performance.now() - Math.max(sentAt, this.#answeredAt) >= limitMs;
         if (isLate) silence.begin();
         if (isLate || silence.isSilent) this.#abandon();
         else stop = startDeadline(checkEveryMs, check);
       };
       let stop = startDeadline(Math.min(limitMs, usualMs + responseMarginMs), check);
       const report = (error?: unknown) => {
+        this.#answeredAt = performance.now();
         stop();
         endSpan(error);
         onAnswered({ text, seconds: (performance.now() - sentAt) / 1_000, error });

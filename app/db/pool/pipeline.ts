@@ -1,0 +1,46 @@
+import {
+  DummyDriver,
+  Kysely,
+  PostgresAdapter,
+  PostgresIntrospector,
+  PostgresQueryCompiler,
+  type Dialect,
+} from 'kysely';
+import type { Schema } from '../schema.ts';
+
+const dialect: Dialect = {
+  createAdapter: () => new PostgresAdapter(),
+  createDriver: () => new DummyDriver(),
+  createIntrospector: (db) => new PostgresIntrospector(db),
+  createQueryCompiler: () => new PostgresQueryCompiler(),
+};
+
+/** Members that Kysely wants of every instance, and uses only to make and end connections. */
+const unused = { config: { dialect }, dialect, driver: new DummyDriver() };
+
+/**
+ * Runs `work` with a form of a connection that sends each statement at once, without waiting for
+ * the result of the one before. Postgres executes them in their order; once one has failed in a
+ * transaction, it refuses all later ones.
+ */
+export function openPipeline<T>(
+  connection: Kysely<Schema>,
+  work: (pipeline: Kysely<Schema>) => Promise<T>,
+): Promise<T> {
+  const executor = connection.getExecutor();
+  return executor.provideConnection((client) => {
+    const immediate = executor.withConnectionProvider({
+      provideConnection: (consumer) => consumer(client),
+    });
+    return work(new Kysely<Schema>({ ...unused, executor: immediate }));
+  });
+}
+
+/**
+ * Waits for promises, one after the other, and throws what the first of them throws that fails: of
+ * statements in the order in which they were sent, the first failure is the reason for all others.
+ */
+export async function inTurn(...promises: readonly Promise<unknown>[]): Promise<void> {
+  for (const promise of promises) promise.catch(() => undefined);
+  for (const promise of promises) await promise;
+}
