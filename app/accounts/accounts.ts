@@ -1,5 +1,5 @@
 import { isDeepStrictEqual } from 'node:util';
-import type { Database, Owner, Tx } from '../db/database.ts';
+import { atOnce, type Database, type Owner, type Tx } from '../db/database.ts';
 import { takesLock } from '../db/lock-order.ts';
 import type { CredentialMethod } from '../db/tables/accounts.ts';
 import type { Encrypted, RowCipher } from '../encryption/row-cipher.ts';
@@ -55,16 +55,18 @@ export function createAccounts({ db, cipher }: AccountsOptions) {
       email: string,
       method: CredentialMethod,
     ): Promise<FoundCredentials | undefined> {
-      const row = await db.asService((tx) =>
-        tx
-          .selectFrom('accounts')
-          .leftJoin('credentials', (join) =>
-            join.onRef('credentials.account_id', '=', 'accounts.id').on('method', '=', method),
-          )
-          .select(['accounts.id as userId', 'key_generation', 'salt', 'verifier'])
-          .where('email', '=', email)
-          .where('status', '=', 'ACTIVE')
-          .executeTakeFirst(),
+      const row = await db.asService(
+        (tx) =>
+          tx
+            .selectFrom('accounts')
+            .leftJoin('credentials', (join) =>
+              join.onRef('credentials.account_id', '=', 'accounts.id').on('method', '=', method),
+            )
+            .select(['accounts.id as userId', 'key_generation', 'salt', 'verifier'])
+            .where('email', '=', email)
+            .where('status', '=', 'ACTIVE')
+            .executeTakeFirst(),
+        atOnce,
       );
       const opened = open(row, method);
       if (row === undefined) return undefined;
@@ -79,8 +81,9 @@ export function createAccounts({ db, cipher }: AccountsOptions) {
       accountId: string,
       method: CredentialMethod = 'password',
     ): Promise<ActiveAccount | undefined> {
-      const row = await db.asService((tx) =>
-        findActive(tx, method).where('accounts.id', '=', accountId).executeTakeFirst(),
+      const row = await db.asService(
+        (tx) => findActive(tx, method).where('accounts.id', '=', accountId).executeTakeFirst(),
+        atOnce,
       );
       return toActive(row, method);
     },

@@ -50,7 +50,7 @@ export function createAct({ db, audit, plans }: ActDependencies) {
     return async (tx: Tx): Promise<Answer> => {
       const { answer, events } = await work(tx);
       await request.idempotency?.keep(tx, answer);
-      await audit.appendAll(
+      audit.appendAll(
         tx,
         events.map((event) => withCircumstances(event, request)),
       );

@@ -5,14 +5,13 @@ import type { AuditEntry } from '../../signer/protocol/entry.ts';
 import { canonicalText } from '../json/canonical-text.ts';
 import type { Clock } from '../async/clock.ts';
 import type { Tx } from '../db/database.ts';
-import { afterCommit } from '../db/pool/transaction.ts';
+import { afterCommit, commitWith } from '../db/pool/transaction.ts';
 import { takesLock } from '../db/lock-order.ts';
-import { lacksPartition } from '../db/pg-error.ts';
+import { hasState, lacksPartition } from '../db/pg-error.ts';
 import type { Schema } from '../db/schema.ts';
 import { AppError } from '../errors/app-error.ts';
 import type { AppendingSpans } from './appending-spans.ts';
 import type { AuditAction, AuditEvent } from './event.ts';
-import { isRecordedAt } from './recorded-time.ts';
 
 interface TrailOptions {
   /** The vault's public URL, by which the entries name the vault. */
@@ -28,6 +27,9 @@ interface TrailOptions {
   readonly spans?: Pick<AppendingSpans, 'note'>;
 }
 
+/** The SQLSTATE with which `entry_text` refuses a time that Postgres contradicts. */
+const clockState = 'PC001';
+
 export type AuditTrail = ReturnType<typeof createAuditTrail>;
 
 /** Creates the service that appends audit entries. */
@@ -35,18 +37,17 @@ export function createAuditTrail(options: TrailOptions) {
   const { issuer, clock, assertClock, onCommitted, isBacklogFull, spans } = options;
 
   /**
-   * Appends the audit entry of an event in the transaction of the action; the sealer signs the
-   * entry soon after the commit. Call it last in the transaction, since it locks the sequence of
-   * the event's resource. Resolves with the entry's id. Throws clock_skew, also if the clock of
-   * Postgres says a time that differs by more than a minute: the sealer would refuse the entry.
+   * Sends the statement that appends an event's entry; `appended` settles with it. Call it last in
+   * the transaction, since it locks the sequence of the event's resource. The sealer signs the
+   * entry soon after the commit.
    */
-  async function append(tx: Tx, event: AuditEvent): Promise<string> {
+  function send(tx: Tx, event: AuditEvent): { id: string; appended: Promise<unknown> } {
     assertClock();
     const { entryId: id = uuidv7(), owner, resource } = event;
     const at = clock();
     const [head, tail] = textAroundSeq({ id, issuer, at }, event);
     takesLock(tx, 'audit sequence');
-    const { created_at: createdAt } = await tx
+    const appended = tx
       .with('next', (cte) => nextSeq(cte, event))
       .insertInto('audit_log')
       .values(({ selectFrom }) => ({
@@ -58,28 +59,36 @@ export function createAuditTrail(options: TrailOptions) {
         seq: selectFrom('next').select('last_seq'),
         action: event.action,
         canonical: selectFrom('next').select(
-          sql<string>`${head}::text || last_seq || ${tail}`.as('canonical'),
+          sql<string>`entry_text(${head}, last_seq, ${tail}, ${at})`.as('canonical'),
         ),
       }))
-      .returning('created_at')
-      .executeTakeFirstOrThrow()
-      .catch(explainMissing);
-    if (!isRecordedAt(at, createdAt)) throw new AppError('clock_skew', { retryAfterSeconds: 30 });
+      .execute()
+      .catch(explainFailure);
     // The entry may be claimed for its signature as soon as it is committed.
     spans?.note(id);
     afterCommit(tx, () => onCommitted(event.action));
-    return id;
+    return { id, appended };
   }
 
   return {
-    append,
+    /**
+     * Appends the audit entry of an event in the transaction of the action, at its end. Resolves
+     * with the entry's id. Throws clock_skew, also if the clock of Postgres says a time that
+     * differs by more than a minute: the sealer would refuse the entry.
+     */
+    async append(tx: Tx, event: AuditEvent): Promise<string> {
+      const { id, appended } = send(tx, event);
+      await appended;
+      return id;
+    },
 
     /**
-     * Appends the entries of several events, in the order of their resources so that concurrent
-     * transactions do not deadlock.
+     * Appends the entries of several events together with the commit, in the order of their
+     * resources so that concurrent transactions do not deadlock. The transaction throws as `append`
+     * does.
      */
-    async appendAll(tx: Tx, events: readonly AuditEvent[]): Promise<void> {
-      for (const event of events.toSorted(byResource)) await append(tx, event);
+    appendAll(tx: Tx, events: readonly AuditEvent[]): void {
+      for (const event of events.toSorted(byResource)) commitWith(tx, send(tx, event).appended);
     },
 
     /**
@@ -95,8 +104,14 @@ export function createAuditTrail(options: TrailOptions) {
   };
 }
 
-/** Throws database_unavailable if the log has no partition for the entry. */
-function explainMissing(error: unknown): never {
+/**
+ * Throws clock_skew if the clocks differ, and database_unavailable if the log has no partition for
+ * the entry.
+ */
+function explainFailure(error: unknown): never {
+  if (hasState(error, clockState)) {
+    throw new AppError('clock_skew', { retryAfterSeconds: 30, cause: error });
+  }
   if (!lacksPartition(error, 'audit_log')) throw error;
   const cause = new Error('audit_log lacks the partition of this month: run verify-log');
   throw new AppError('database_unavailable', { retryAfterSeconds: 60, cause });

@@ -48,7 +48,7 @@ export interface OpenDatabase extends Database {
   readonly connections: Readonly<Record<LoginName, ConnectionUse>>;
 }
 
-interface Options {
+export interface Options {
   /**
    * Sends the commit right after the statements that `work` sends before it first waits, so that
    * the transaction takes one round trip; `work` can send no others. For reads, and for writes

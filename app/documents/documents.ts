@@ -2,7 +2,8 @@ import { v7 as uuidv7 } from 'uuid';
 import type { z } from 'zod';
 import { reachOf, type Reach } from '../accounts/reach.ts';
 import type { Clock } from '../async/clock.ts';
-import type { Database, Tx } from '../db/database.ts';
+import { atOnce, type Database, type Tx } from '../db/database.ts';
+import { commitWith } from '../db/pool/transaction.ts';
 import { violatesUnique } from '../db/pg-error.ts';
 import { AppError } from '../errors/app-error.ts';
 import type { Caller } from '../http/requests/caller.ts';
@@ -85,11 +86,11 @@ export function createDocuments(options: DocumentsOptions) {
     },
 
     /** Lists the caller's documents, newest first; `cursor` is the last place of the last page. */
-    list: (
+    async list(
       { caller }: ServiceRequest,
       { limit, cursor }: { readonly limit: number; readonly cursor?: string | undefined },
-    ): Promise<DocumentsPage> =>
-      db.asUser(caller, async (tx) => {
+    ): Promise<DocumentsPage> {
+      const { page } = await db.asUser(caller, async (tx) => {
         let query = tx
           .selectFrom('documents')
           .select('place')
@@ -99,16 +100,20 @@ export function createDocuments(options: DocumentsOptions) {
           .limit(limit + 1);
         if (cursor !== undefined) query = query.where('place', '<', cursor);
         const places = (await query.execute()).map(({ place }) => place);
-        return loadPage(tx, caller, places, limit);
-      }),
+        const loading = loadPage(tx, caller, places, limit);
+        commitWith(tx, loading);
+        return { page: loading };
+      });
+      return page;
+    },
 
     /** Returns a document in its current version. Throws not_found. */
     get: ({ caller }: ServiceRequest, id: string): Promise<RevisedDocument> =>
-      db.asUser(caller, async (tx) => toRevised(await loadDocument(tx, caller, id))),
+      db.asUser(caller, async (tx) => toRevised(await loadDocument(tx, caller, id)), atOnce),
 
     /** Returns the hash of the file of a document's current version, in hex. Throws not_found. */
     getHash: ({ caller }: ServiceRequest, id: string): Promise<string> =>
-      db.asUser(caller, (tx) => loadHash(tx, caller, id)),
+      db.asUser(caller, (tx) => loadHash(tx, caller, id), atOnce),
 
     /**
      * Deletes a document with all its versions and their files: the caller's own, or for

@@ -30,7 +30,7 @@ export function createDocumentExpiry(options: ExpiryOptions) {
   ): Promise<{ readonly found: number; readonly expired: number }> {
     const overdue = await lockOverdue(tx, before);
     const expired = await expireVersions(tx, overdue);
-    await audit.appendAll(tx, expired.map(expiredEvent));
+    audit.appendAll(tx, expired.map(expiredEvent));
     return { found: overdue.length, expired: expired.length };
   }
 

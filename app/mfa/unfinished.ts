@@ -53,7 +53,7 @@ export function createUnfinishedMfa(options: UnfinishedOptions) {
       if (pending !== undefined && pending.expiresAt <= clock()) {
         await removePending(tx, user.userId);
       }
-      await audit.appendAll(
+      audit.appendAll(
         tx,
         settlement.actions.map((action) => ({
           action,

@@ -4,6 +4,7 @@ import type { Accounts, ActiveAccount } from '../accounts/accounts.ts';
 import type { Clock } from '../async/clock.ts';
 import type { Database, Owner, Tx } from '../db/database.ts';
 import { takesLock } from '../db/lock-order.ts';
+import { inTurn } from '../db/pool/pipeline.ts';
 import type { Schema } from '../db/schema.ts';
 import { AppError } from '../errors/app-error.ts';
 import { cutPage } from '../http/responses/page.ts';
@@ -111,7 +112,7 @@ async function openSession(
   }
   const isRecovery = account.method === 'recovery';
   const issued = isRecovery ? undefined : refreshTokens.issue(id, 1);
-  await tx
+  const inserted = tx
     .insertInto('login_sessions')
     .values({
       id,
@@ -133,7 +134,7 @@ async function openSession(
       ...(deviceId === undefined ? {} : { deviceId }),
     },
   } as const;
-  const ended = await endSurplus(tx, revocations, account, id);
+  const [, ended] = await inTurn(inserted, endSurplus(tx, revocations, account, id));
   return { answer: issued?.refreshToken, events: [event, ...ended] };
 }
 

@@ -2,6 +2,7 @@ import type { z } from 'zod';
 import type { Clock } from '../async/clock.ts';
 import type { HeavyWork, Steps } from '../async/heavy-work.ts';
 import type { Tx } from '../db/database.ts';
+import { inTurn } from '../db/pool/pipeline.ts';
 import { afterCommit } from '../db/pool/transaction.ts';
 import type { DeviceGuard } from '../devices/guard.ts';
 import { AppError } from '../errors/app-error.ts';
@@ -80,19 +81,20 @@ export function createSynchronization(options: SynchronizationOptions) {
     request: ServiceRequest,
     { deviceId, syncRequestId }: WritingDevice,
     { asked, form, steps }: Asked<Answer>,
-    write: (tx: Tx) => Promise<Acted<Answer>>,
+    write: (tx: Tx, admitted: Promise<void>) => Promise<Acted<Answer>>,
   ): Promise<Answer> {
     const { caller } = request;
     const digest = syncRequestId === undefined ? undefined : await steps(() => digestOf(asked));
     return act(request, async (tx) => {
-      await deviceGuard.hold(tx, { caller, deviceId });
-      if (syncRequestId === undefined || digest === undefined) return write(tx);
+      const admitted = deviceGuard.hold(tx, { caller, deviceId });
+      if (syncRequestId === undefined || digest === undefined) return write(tx, admitted);
+      await admitted;
       return writeOnce(tx, caller, {
         id: syncRequestId,
         digest,
         form,
         load: (objectId, version) => loadVersion(tx, heavyWork, caller, { objectId, version }),
-        write: () => write(tx),
+        write: () => write(tx, admitted),
       });
     });
   }
@@ -120,7 +122,7 @@ export function createSynchronization(options: SynchronizationOptions) {
       recordedAt,
     };
     const row = { object_id: objectId, version, data: text, last_modified_at: recordedAt };
-    await updateObject(tx, caller, row, toHistoryRow(caller, device, record));
+    updateObject(tx, caller, row, toHistoryRow(caller, device, record));
     await expireHistory(tx, caller, { objectId, version, isDeleted: data === null });
     if (data === null) await liftLimits(tx);
     afterCommit(tx, () => onChanged(caller.userId));
@@ -136,7 +138,9 @@ export function createSynchronization(options: SynchronizationOptions) {
     { caller }: ServiceRequest,
     device: WritingDevice,
     { objectId, objectType, text, leaves }: CreatedText,
+    admitted: Promise<void>,
   ): Promise<Acted<ObjectText>> {
+    await admitted;
     const now = clock();
     const record: WriteRecord = {
       action: 'sync.created',
@@ -169,11 +173,12 @@ export function createSynchronization(options: SynchronizationOptions) {
     request: ServiceRequest,
     device: WritingDevice,
     write: Write,
+    admitted: Promise<void>,
   ): Promise<Acted<Written>> {
     const { caller } = request;
     const { objectId, changedAt, delta = null } = write;
     const baseVersion = write.baseVersion ?? 0;
-    const row = await lockObject(tx, caller, objectId);
+    const [, row] = await inTurn(admitted, lockObject(tx, caller, objectId));
     const { data: text, version } = row;
     const steps = stepsOf(heavyWork, { change: delta, text });
     const data = text === null ? null : await steps(() => readData(text));
@@ -209,8 +214,8 @@ export function createSynchronization(options: SynchronizationOptions) {
       const text = await toStoredText(steps, data);
       const leaves = await steps(() => leavesOf(data));
       const asked = { asked: ['create', { ...input, data: text }], form: createdForm, steps };
-      return perform(request, device, asked, (tx) =>
-        create(tx, request, device, { ...input, text, leaves }),
+      return perform(request, device, asked, (tx, admitted) =>
+        create(tx, request, device, { ...input, text, leaves }, admitted),
       );
     },
 
@@ -232,7 +237,9 @@ export function createSynchronization(options: SynchronizationOptions) {
       if (delta !== undefined) await steps(() => assertStorable(delta));
       const asked = { asked: ['write', input], form: writtenForm, steps };
       const write = { ...input, changedAt };
-      return perform(request, device, asked, (tx) => merge(tx, request, device, write));
+      return perform(request, device, asked, (tx, admitted) =>
+        merge(tx, request, device, write, admitted),
+      );
     },
   };
 }

@@ -35,7 +35,7 @@ export async function recordDownloads(
       const room = Math.min(batchSize, maxUnsealed - (await countUnsealed(tx, maxUnsealed)));
       if (room <= 0) return 0;
       const finished = await takeFinished(tx, room);
-      await audit.appendAll(tx, finished.map(toEvent));
+      audit.appendAll(tx, finished.map(toEvent));
       return finished.length;
     }, ofQueue);
   }

@@ -126,7 +126,7 @@ export function createDlqRetry(options: DlqOptions) {
       const outcome = outcomeOf.get(id);
       return outcome === undefined ? [] : [retried(outcome, { userId, tenantId }, operator)];
     });
-    await audit.appendAll(tx, events);
+    audit.appendAll(tx, events);
   }
 
   async function retry(entryId: string, operator: Operator): Promise<RetriedEntry> {

@@ -1,7 +1,7 @@
 import { sql } from 'kysely';
 import { isInReach, reachOf } from '../../accounts/reach.ts';
 import { firstIdOf } from '../../audit-trail/first-id.ts';
-import type { Database, Tx } from '../../db/database.ts';
+import type { Database, Options, Tx } from '../../db/database.ts';
 import type { Caller } from '../../http/requests/caller.ts';
 
 /** The reader that sees the entries of all users, for maintenance. */
@@ -18,9 +18,11 @@ export function asReader<T>(
   db: Database,
   caller: EntryReader,
   read: (tx: Tx) => Promise<T>,
+  options?: Options,
 ): Promise<T> {
-  if (caller === wholeLog) return db.asService(read);
-  return reachOf(caller, 'audit') === undefined ? db.asUser(caller, read) : db.asService(read);
+  return caller === wholeLog || reachOf(caller, 'audit') !== undefined
+    ? db.asService(read, options)
+    : db.asUser(caller, read, options);
 }
 
 const dayMs = 86_400_000;

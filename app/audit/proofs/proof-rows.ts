@@ -1,9 +1,9 @@
 import { sql, type Selectable } from 'kysely';
 import { isOfMonths, readMonths, type Month } from '../../audit-trail/archived-months.ts';
 import { nobody } from '../../audit-trail/event.ts';
-import type { Tx } from '../../db/database.ts';
+import { atOnce, type Database, type Tx } from '../../db/database.ts';
 import type { Schema } from '../../db/schema.ts';
-import { selectReadable, wholeLog, type EntryReader } from '../entries/readers.ts';
+import { asReader, selectReadable, wholeLog, type EntryReader } from '../entries/readers.ts';
 
 /** The columns of an entry from which its proof is put together. */
 const readColumns = [
@@ -22,24 +22,24 @@ export type ProofRow = Pick<Selectable<Schema['audit_entries']>, (typeof readCol
 
 /** Reads entries and, if some are not there, the months that are away. */
 export async function readRows(
-  tx: Tx,
+  db: Database,
   caller: EntryReader,
   entryIds: readonly string[],
 ): Promise<{ readonly rows: readonly ProofRow[]; readonly away: readonly Month[] }> {
-  const select = (ids: readonly string[]) =>
+  const select = (tx: Tx, ids: readonly string[]) =>
     selectReadable(tx, caller)
       .select(readColumns)
       .where('id', '=', sql<string>`any(${ids}::uuid[])`)
       .execute();
-  const rows = await select(entryIds);
+  const rows = await asReader(db, caller, (tx) => select(tx, entryIds), atOnce);
   if (rows.length === entryIds.length) return { rows, away: [] };
-  const months = await readMonths(tx);
   const found = new Set(rows.map(({ id }) => id));
-  // A month may have returned between the two statements.
-  const returned = entryIds.filter((id) => !found.has(id) && isOfMonths(months.returned, id));
-  return returned.length === 0
-    ? { rows, away: months.away }
-    : { rows: [...rows, ...(await select(returned))], away: months.away };
+  return asReader(db, caller, async (tx) => {
+    const { away, returned } = await readMonths(tx);
+    // A month may have returned since the entries were read.
+    const ids = entryIds.filter((id) => !found.has(id) && isOfMonths(returned, id));
+    return ids.length === 0 ? { rows, away } : { rows: [...rows, ...(await select(tx, ids))], away };
+  });
 }
 
 /** Reads the entries of the last restores of the vault, newest first. */

@@ -82,7 +82,7 @@ export function createStoredProofs({ db, registry }: StoredProofsOptions) {
    * there is such an entry.
    */
   async function find(caller: EntryReader, entryIds: readonly string[]): Promise<StoredProof[]> {
-    const { rows, away } = await asReader(db, caller, (tx) => readRows(tx, caller, entryIds));
+    const { rows, away } = await readRows(db, caller, entryIds);
     const keys = await findKeys(rows);
     const byId = new Map(rows.map((row) => [row.id, row]));
     return entryIds.map((entryId) => {

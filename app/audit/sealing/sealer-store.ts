@@ -1,6 +1,6 @@
 import { sql, type RawBuilder } from 'kysely';
 import type { Seal } from '../../../signer/protocol/protocol.ts';
-import { ofQueue, type Database, type Tx } from '../../db/database.ts';
+import { atOnce, ofQueue, type Database, type Tx } from '../../db/database.ts';
 import { rowMismatch, type ClaimedEntry, type SealFault } from './entry-signing.ts';
 import { createQueueCursor, nextFrom, type QueueReading } from './queue-cursor.ts';
 import { storeSeals } from './stored-seals.ts';
@@ -15,7 +15,7 @@ export interface SealerStore {
    * Leases up to `limit` pending entries that are not leased. Owners take turns, so that the
    * backlog of one delays no other; of each owner the oldest entries come first.
    */
-  claim(claimId: string, limit: number): Promise<ClaimedEntry[]>;
+  claim(claimId: string, limit: number): Promise<readonly ClaimedEntry[]>;
   /**
    * Stores seals. The first writer wins: entries that another batch has sealed or leased meanwhile
    * are not changed. Stores nothing and resolves with false if the signing key is no longer active.
@@ -57,11 +57,15 @@ export function createSealerStore(db: Database): SealerStore {
   }
 
   return {
-    claim: (claimId, limit) => db.asService((tx) => claimInTurns(tx, claimId, limit), ofQueue),
+    async claim(claimId, limit) {
+      const { leased } = await db.asService((tx) => claimInTurns(tx, claimId, limit), ofQueue);
+      return leased;
+    },
 
     storeSeals: async (claimId, keyId, seals) => {
-      const stored = await db.asService((tx) =>
-        storeSeals(tx, 'audit_queue', claimId, keyId, seals),
+      const stored = await db.asService(
+        (tx) => storeSeals(tx, 'audit_queue', claimId, keyId, seals),
+        atOnce,
       );
       return stored !== undefined;
     },

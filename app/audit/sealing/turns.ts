@@ -2,6 +2,7 @@ import { sql, type RawBuilder } from 'kysely';
 import { NIL } from 'uuid';
 import { maxEntryBytes } from '../../../signer/protocol/protocol.ts';
 import type { Tx } from '../../db/database.ts';
+import { commitWith } from '../../db/pool/transaction.ts';
 import type { ClaimedEntry } from './entry-signing.ts';
 import { nextFrom, type QueueCursor, type QueueReading } from './queue-cursor.ts';
 import { comparedColumns } from './row-comparison.ts';
@@ -42,12 +43,19 @@ export function createTurns(cursor: QueueCursor) {
     return leased;
   }
 
-  /** Leases up to `limit` entries, of each owner the oldest. */
-  return async (tx: Tx, claimId: string, limit: number): Promise<ClaimedEntry[]> => {
+  /** Leases up to `limit` entries, of each owner the oldest. `leased` settles with the commit. */
+  return async (tx: Tx, claimId: string, limit: number): Promise<Leased> => {
     const { ids, from } = await cursor.read((begin) => lockOldest(tx, limit + 1, begin));
-    if (ids.length > limit) return leaseInTurns(tx, claimId, limit, from);
-    return ids.length === 0 ? [] : lease(tx, claimId, ids);
+    if (ids.length === 0) return { leased: [] };
+    if (ids.length > limit) return { leased: await leaseInTurns(tx, claimId, limit, from) };
+    const leased = lease(tx, claimId, ids);
+    commitWith(tx, leased);
+    return { leased };
   };
+}
+
+interface Leased {
+  readonly leased: readonly ClaimedEntry[] | Promise<readonly ClaimedEntry[]>;
 }
 
 interface Oldest extends QueueReading {

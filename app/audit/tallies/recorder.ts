@@ -34,7 +34,7 @@ export async function recordTallies(
       const room = Math.min(batchSize, maxUnsealed - (await countUnsealed(tx, maxUnsealed)));
       if (room <= 0) return 0;
       const rows = await takeFinished(tx, new Date(clock().getTime() - 60_000 - graceMs), room);
-      await audit.appendAll(tx, rows.map(toEvent));
+      audit.appendAll(tx, rows.map(toEvent));
       return rows.length;
     }, ofQueue);
     if (recorded < batchSize) return;

@@ -1,5 +1,5 @@
 import type { Clock } from '../../async/clock.ts';
-import type { Database, Tx } from '../../db/database.ts';
+import { atOnce, type Database, type Tx } from '../../db/database.ts';
 import { AppError } from '../../errors/app-error.ts';
 import type { LimitName, RateLimits } from '../../limits/rate-limits.ts';
 import { hashClientAddress } from './client-address-hash.ts';
@@ -82,7 +82,10 @@ export function createProofLimits(options: ProofLimitsOptions) {
 
   /** Returns the milliseconds since the account's last login from a client address. */
   async function loginAgeMs(accountId: string, addressHash: string): Promise<number> {
-    const lastLoginAt = await db.asService((tx) => findLogin(tx, accountId, addressHash));
+    const lastLoginAt = await db.asService(
+      (tx) => findLogin(tx, accountId, addressHash),
+      atOnce,
+    );
     return clock().getTime() - (lastLoginAt?.getTime() ?? -Infinity);
   }
 

@@ -89,6 +89,17 @@ create policy audit_dead_letters_read on audit_dead_letters for select to probat
 grant select (entry_id, status) on audit_dead_letters to probatio_app;
 grant select, insert, update, delete on audit_dead_letters to probatio_service;
 
+-- Puts the text of an entry together, whose time must agree with the clock of Postgres.
+create function entry_text(head text, seq bigint, tail text, recorded_at timestamptz)
+returns text language plpgsql stable as $$
+begin
+  if recorded_at not between now() - interval '1 minute' and now() + interval '1 minute' then
+    raise exception 'the clocks of the app and of Postgres differ: % and %', recorded_at, now()
+      using errcode = 'PC001';
+  end if;
+  return head || seq || tail;
+end;
+$$;
 create function queue_audit_entry() returns trigger language plpgsql as $$
 begin
   insert into audit_queue (entry_id, user_id, is_tallied)

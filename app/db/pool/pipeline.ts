@@ -37,10 +37,14 @@ export function openPipeline<T>(
 }
 
 /**
- * Waits for promises, one after the other, and throws what the first of them throws that fails: of
+ * Resolves with the results of promises. Waits for one after the other, and throws what the first of them throws that fails: of
  * statements in the order in which they were sent, the first failure is the reason for all others.
  */
-export async function inTurn(...promises: readonly Promise<unknown>[]): Promise<void> {
-  for (const promise of promises) promise.catch(() => undefined);
+export async function inTurn<T extends readonly unknown[]>(
+  ...promises: { readonly [N in keyof T]: Promise<T[N]> }
+): Promise<T> {
+  const results = Promise.all(promises);
+  results.catch(() => undefined);
   for (const promise of promises) await promise;
+  return results as unknown as Promise<T>;
 }

@@ -2,7 +2,7 @@ import { v7 as uuidv7 } from 'uuid';
 import type { z } from 'zod';
 import type { Clock } from '../../async/clock.ts';
 import type { Proofs } from '../../audit/proofs/proofs.ts';
-import type { Database, Tx } from '../../db/database.ts';
+import { atOnce, type Database, type Tx } from '../../db/database.ts';
 import { AppError } from '../../errors/app-error.ts';
 import type { ServiceRequest } from '../../http/requests/request.ts';
 import type { ObjectStore } from '../../storage/interface/object-store.ts';
@@ -51,7 +51,7 @@ export function createCertification(options: CertificationOptions) {
    * Returns the number of the current version.
    */
   async function checkStoredFile({ caller }: ServiceRequest, id: string): Promise<number> {
-    const row = await db.asUser(caller, (tx) => lockDocument(tx, caller, id));
+    const row = await db.asUser(caller, (tx) => lockDocument(tx, caller, id), atOnce);
     assertPending(row);
     const stored = await store.stat(row.storage_key);
     if (stored?.version !== row.object_version || stored.size !== row.file_size) {
@@ -79,7 +79,7 @@ export function createCertification(options: CertificationOptions) {
       }));
       const proofId = uuidv7();
       const sealedAt = clock();
-      await changeCurrent(tx, row, { status: 'SEALED', sealed_at: sealedAt, proof_id: proofId });
+      changeCurrent(tx, row, { status: 'SEALED', sealed_at: sealedAt, proof_id: proofId });
       return { answer: { sealedAt, proofId }, events: [sealedEvent(row, proofId, author)] };
     };
     return act(request, sealVersion, backlogChecked);

@@ -50,7 +50,7 @@ async function replaceMetadata(
   // The precondition is evaluated only if all other checks pass (RFC 9110 §13.2.1).
   assertPending(row);
   assertIfMatch(ifMatch, row.revision);
-  const changed = await changeCurrent(tx, row, { encrypted_metadata: encryptedMetadata });
+  const changed = changeCurrent(tx, row, { encrypted_metadata: encryptedMetadata });
   if (keywordDeterministic !== undefined) await replaceKeywords(tx, row, keywordDeterministic);
   const event = {
     action: 'document.metadata_changed',

@@ -4,6 +4,8 @@ import { isInReach, type Reach } from '../../accounts/reach.ts';
 import type { Owner, Tx } from '../../db/database.ts';
 import type { Schema } from '../../db/schema.ts';
 import { takesLock } from '../../db/lock-order.ts';
+import { inTurn } from '../../db/pool/pipeline.ts';
+import { commitWith } from '../../db/pool/transaction.ts';
 import { AppError } from '../../errors/app-error.ts';
 import type { StatedVersion } from '../../statements/statements.ts';
 import { hashMetadata } from './metadata-hash.ts';
@@ -181,7 +183,7 @@ export async function lockDocument(tx: Tx, owner: Owner, id: string): Promise<Do
   takesLock(tx, 'document');
   // Lock first, then read: a single statement with a join could return the version that was current
   // before it waited for the lock.
-  const locked = await tx
+  const locking = tx
     .selectFrom('documents')
     .select('id')
     .where('id', '=', id)
@@ -189,8 +191,9 @@ export async function lockDocument(tx: Tx, owner: Owner, id: string): Promise<Do
     .where('tenant_id', '=', owner.tenantId)
     .forUpdate()
     .executeTakeFirst();
+  const [locked, row] = await inTurn(locking, loadDocument(tx, owner, id));
   if (locked === undefined) throw new AppError('not_found');
-  return loadDocument(tx, owner, id);
+  return row;
 }
 
 /** Returns the owner of a document in an administrator's reach. Throws not_found. */
@@ -216,13 +219,16 @@ export function assertPending({ status, proof_id: proofId }: VersionRow): void {
   if (status === 'EXPIRED') throw new AppError('document_expired');
 }
 
-/** Changes the current version of a locked document. Returns the changed document. */
-export async function changeCurrent(
+/**
+ * Changes the current version of a locked document, together with the commit. Returns the changed
+ * document.
+ */
+export function changeCurrent(
   tx: Tx,
   row: DocumentRow,
   change: Partial<VersionRow>,
-): Promise<DocumentRow> {
-  await tx
+): DocumentRow {
+  const changed = tx
     .updateTable('document_versions')
     .set(change)
     .where('document_id', '=', row.document_id)
@@ -230,19 +236,24 @@ export async function changeCurrent(
     .where('user_id', '=', row.user_id)
     .where('tenant_id', '=', row.tenant_id)
     .execute();
+  commitWith(tx, changed);
   return revise(tx, { ...row, ...change });
 }
 
-/** Makes the row's version the current one of a locked document, and increments its revision. */
-export async function revise(tx: Tx, row: DocumentRow): Promise<DocumentRow> {
+/**
+ * Makes the row's version the current one of a locked document, and increments its revision,
+ * together with the commit. Returns the changed document.
+ */
+export function revise(tx: Tx, row: DocumentRow): DocumentRow {
   const revision = row.revision + 1;
-  await tx
+  const revised = tx
     .updateTable('documents')
     .set({ version: row.version, revision })
     .where('id', '=', row.document_id)
     .where('user_id', '=', row.user_id)
     .where('tenant_id', '=', row.tenant_id)
     .execute();
+  commitWith(tx, revised);
   return { ...row, revision };
 }
 

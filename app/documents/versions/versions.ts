@@ -116,7 +116,7 @@ async function insertNext(
     createdAt: clock(),
   });
   await insertVersion(tx, uploads, added);
-  await revise(tx, { ...current, version: added.version });
+  revise(tx, { ...current, version: added.version });
   return added;
 }
 

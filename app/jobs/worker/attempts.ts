@@ -47,7 +47,7 @@ export function createAttempts({ db, audit, log, random = Math.random }: Attempt
       const events = await effects(tx);
       const [isStored] = await endAttempts(tx, [completed]);
       if (isStored !== true) throw new LostClaim();
-      await audit.appendAll(tx, events);
+      audit.appendAll(tx, events);
     });
   }
 

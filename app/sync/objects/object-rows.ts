@@ -2,6 +2,7 @@ import { sql, type QueryCreator, type Selectable } from 'kysely';
 import type { Owner, Tx } from '../../db/database.ts';
 import { takesLock } from '../../db/lock-order.ts';
 import { violatesUnique } from '../../db/pg-error.ts';
+import { commitWith } from '../../db/pool/transaction.ts';
 import type { Schema } from '../../db/schema.ts';
 import { AppError } from '../../errors/app-error.ts';
 import type { HistoryRow } from './history.ts';
@@ -87,17 +88,17 @@ export async function insertObject(
 }
 
 /**
- * Changes a locked object and stores the history of the change. If `data` is null, the object
- * becomes a tombstone.
+ * Changes a locked object and stores the history of the change, together with the commit. If `data`
+ * is null, the object becomes a tombstone.
  */
-export async function updateObject(
+export function updateObject(
   tx: Tx,
   owner: Owner,
   object: Pick<Columns, 'object_id' | 'version' | 'data' | 'last_modified_at'>,
   history: HistoryRow,
-): Promise<void> {
+): void {
   const { object_id, version, data, last_modified_at } = object;
-  await tx
+  const updated = tx
     .with('next', (cte) => nextChange(cte, owner))
     .with('kept', (cte) => cte.insertInto('sync_history').values(history))
     .updateTable('sync_objects')
@@ -112,6 +113,7 @@ export async function updateObject(
     .where('tenant_id', '=', owner.tenantId)
     .where('object_id', '=', object_id)
     .execute();
+  commitWith(tx, updated);
 }
 
 /**

@@ -51,7 +51,7 @@ export function createUploadExpiry({ audit, outbox, clock }: ExpiryOptions) {
   async function record(tx: Tx, rows: readonly SessionRow[], cause: ExpiryCause): Promise<void> {
     const { requestedBy, requestId } = cause;
     const events = rows.map((row) => ({ ...expiredEvent(row, requestedBy), requestId }));
-    await audit.appendAll(tx, events);
+    audit.appendAll(tx, events);
   }
 
   return {

@@ -175,7 +175,8 @@ test('a claim reads little more than it leases, however many entries there are',
   for (let round = 0; round < 6; round += 1) {
     const read = await db.asService(async (tx) => {
       const before = await countReads(tx);
-      t.is((await claim(tx, randomUUID(), 256)).length, 256);
+      const { leased } = await claim(tx, randomUUID(), 256);
+      t.is((await leased).length, 256);
       const after = await countReads(tx);
       return { scans: after.scans - before.scans, rows: after.rows - before.rows };
     });
@@ -199,7 +200,7 @@ test('under an old snapshot, a claim reads none of the rows that were removed', 
     db.asService(async (tx) => {
       const { scans } = await countReads(tx);
       const before = await countKeys(tx);
-      t.deepEqual(await claim(tx, randomUUID(), 256), []);
+      t.deepEqual(await claim(tx, randomUUID(), 256), { leased: [] });
       t.is((await countReads(tx)).scans, scans, 'no reading of the whole table');
       return (await countKeys(tx)) - before;
     }, ofQueue);
