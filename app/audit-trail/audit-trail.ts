@@ -1,14 +1,14 @@
 import { randomBytes } from 'node:crypto';
-import { sql, type QueryCreator } from 'kysely';
+import { sql } from 'kysely';
 import { v7 as uuidv7 } from 'uuid';
 import type { AuditEntry } from '../../signer/protocol/entry.ts';
 import { canonicalText } from '../json/canonical-text.ts';
 import type { Clock } from '../async/clock.ts';
 import type { Tx } from '../db/database.ts';
+import { compileOnce } from '../db/pool/compile-once.ts';
 import { afterCommit, commitWith } from '../db/pool/transaction.ts';
 import { takesLock } from '../db/lock-order.ts';
 import { hasState, lacksPartition } from '../db/pg-error.ts';
-import type { Schema } from '../db/schema.ts';
 import { AppError } from '../errors/app-error.ts';
 import type { AppendingSpans } from './appending-spans.ts';
 import type { AuditAction, AuditEvent } from './event.ts';
@@ -47,23 +47,17 @@ export function createAuditTrail(options: TrailOptions) {
     const at = clock();
     const [head, tail] = textAroundSeq({ id, issuer, at }, event);
     takesLock(tx, 'audit sequence');
-    const appended = tx
-      .with('next', (cte) => nextSeq(cte, event))
-      .insertInto('audit_log')
-      .values(({ selectFrom }) => ({
-        id,
-        user_id: owner.userId,
-        tenant_id: owner.tenantId,
-        resource_type: resource.type,
-        resource_id: resource.id,
-        seq: selectFrom('next').select('last_seq'),
-        action: event.action,
-        canonical: selectFrom('next').select(
-          sql<string>`entry_text(${head}, last_seq, ${tail}, ${at})`.as('canonical'),
-        ),
-      }))
-      .execute()
-      .catch(explainFailure);
+    const appended = insertEntry(tx, {
+      id,
+      userId: owner.userId,
+      tenantId: owner.tenantId,
+      resourceType: resource.type,
+      resourceId: resource.id,
+      action: event.action,
+      head,
+      tail,
+      at,
+    }).catch(explainFailure);
     // The entry may be claimed for its signature as soon as it is committed.
     spans?.note(id);
     afterCommit(tx, () => onCommitted(event.action));
@@ -128,27 +122,57 @@ export function resourceKey({ owner, resource }: Pick<AuditEvent, 'owner' | 'res
   return `${owner.userId} ${resource.type} ${resource.id} ${owner.tenantId}`;
 }
 
-/**
- * Increments the sequence number of the event's resource. Numbers have no gaps: the row stays
- * locked until the transaction ends, and a rollback reverts it.
- */
-function nextSeq(cte: QueryCreator<Schema>, { owner, resource }: AuditEvent) {
-  return cte
-    .insertInto('audit_sequences')
-    .values({
-      user_id: owner.userId,
-      tenant_id: owner.tenantId,
-      resource_type: resource.type,
-      resource_id: resource.id,
-      last_seq: 1,
-    })
-    .onConflict((conflict) =>
-      conflict
-        .columns(['user_id', 'tenant_id', 'resource_type', 'resource_id'])
-        .doUpdateSet({ last_seq: sql`audit_sequences.last_seq + 1` }),
-    )
-    .returning('last_seq');
+interface NewRow {
+  readonly id: string;
+  readonly userId: string;
+  readonly tenantId: string;
+  readonly resourceType: string;
+  readonly resourceId: string;
+  readonly action: string;
+  /** The text of the entry before and after its sequence number. */
+  readonly head: string;
+  readonly tail: string;
+  readonly at: Date;
 }
+
+/**
+ * Inserts an entry under the next sequence number of its resource. Numbers have no gaps: the row
+ * with the last one stays locked until the transaction ends, and a rollback reverts it.
+ */
+const insertEntry = compileOnce((row: NewRow, db) =>
+  db
+    .with('next', (cte) =>
+      cte
+        .insertInto('audit_sequences')
+        .values({
+          user_id: row.userId,
+          tenant_id: row.tenantId,
+          resource_type: row.resourceType,
+          resource_id: row.resourceId,
+          last_seq: 1,
+        })
+        .onConflict((conflict) =>
+          conflict
+            .columns(['user_id', 'tenant_id', 'resource_type', 'resource_id'])
+            .doUpdateSet({ last_seq: sql`audit_sequences.last_seq + 1` }),
+        )
+        .returning('last_seq'),
+    )
+    .insertInto('audit_log')
+    .values(({ selectFrom }) => ({
+      id: row.id,
+      user_id: row.userId,
+      tenant_id: row.tenantId,
+      resource_type: row.resourceType,
+      resource_id: row.resourceId,
+      seq: selectFrom('next').select('last_seq'),
+      action: row.action,
+      canonical: selectFrom('next').select(
+        sql<string>`entry_text(${row.head}, last_seq, ${row.tail}, ${row.at})`.as('canonical'),
+      ),
+    }))
+    .compile(),
+);
 
 /** The members of an entry that no event names. */
 interface Stamp {

@@ -1,13 +1,19 @@
 import type { Clock } from '../async/clock.ts';
 import type { Tx } from '../db/database.ts';
 import { takesLock } from '../db/lock-order.ts';
+import { compileOnce } from '../db/pool/compile-once.ts';
 import { AppError } from '../errors/app-error.ts';
 import { Uuid, uuidText } from '../http/bodies/wire.ts';
 import type { Caller } from '../http/requests/caller.ts';
 import type { Contribution } from '../http/routing/contribution.ts';
 import type { Route } from '../http/routing/route.ts';
 import { assertActive, selectDevice, touch } from '../sessions/active-device.ts';
-import type { SessionBinding } from '../sessions/session-binding.ts';
+import {
+  selectBound,
+  type CallersSession,
+  type SessionBinding,
+  type SessionKind,
+} from '../sessions/session-binding.ts';
 
 /** A caller, and the device that the request names in X-Device-Id. */
 export interface DeviceCaller {
@@ -39,27 +45,44 @@ interface DeviceGuardOptions {
 
 /** Creates the guard of routes that only a registered device may use. */
 export function createDeviceGuard({ binding, clock }: DeviceGuardOptions): DeviceGuard {
-  const selectBound = (tx: Tx, { caller, deviceId }: DeviceCaller) =>
-    selectDevice(tx, caller, deviceId).select(binding.select(tx, caller).as('boundTo'));
-
   async function check(
     tx: Tx,
     { caller, deviceId }: DeviceCaller,
-    query: ReturnType<typeof selectBound>,
+    find: (typeof readers)[SessionKind],
   ): Promise<void> {
-    const device = assertActive(await query.executeTakeFirst());
+    const { sessionId, userId, tenantId, issuer } = caller;
+    const [row] = await find(tx, { sessionId, userId, tenantId, issuer, deviceId });
+    const device = assertActive(row);
     if (device.boundTo !== deviceId) throw new AppError('device_unknown');
     await touch(tx, caller, device, clock());
   }
 
   return {
-    admit: (tx, who) => check(tx, who, selectBound(tx, who)),
+    admit: (tx, who) => check(tx, who, readers[binding.kindOf(who.caller)]),
     hold(tx, who) {
       takesLock(tx, 'device');
-      return check(tx, who, selectBound(tx, who).forNoKeyUpdate());
+      return check(tx, who, writers[binding.kindOf(who.caller)]);
     },
   };
 }
+
+type Sought = CallersSession & { readonly deviceId: string };
+
+function selectOf(kind: SessionKind) {
+  return (sought: Sought, db: Tx) =>
+    selectDevice(db, sought, sought.deviceId).select(selectBound[kind](db, sought).as('boundTo'));
+}
+
+/** Finds the device of a request, and the device to which the caller's session is bound. */
+const readerOf = (kind: SessionKind) =>
+  compileOnce((sought: Sought, db) => selectOf(kind)(sought, db).compile());
+
+/** Likewise, and locks the device's row for the rest of the transaction. */
+const writerOf = (kind: SessionKind) =>
+  compileOnce((sought: Sought, db) => selectOf(kind)(sought, db).forNoKeyUpdate().compile());
+
+const readers = { own: readerOf('own'), foreign: readerOf('foreign'), none: readerOf('none') };
+const writers = { own: writerOf('own'), foreign: writerOf('foreign'), none: writerOf('none') };
 
 const contribution: Contribution = {
   requestHeaders: {

@@ -1,5 +1,5 @@
 import { sql, type AliasableExpression } from 'kysely';
-import { v7 as uuidv7 } from 'uuid';
+import { NIL, v7 as uuidv7 } from 'uuid';
 import type { Tx } from '../db/database.ts';
 import { takesLock } from '../db/lock-order.ts';
 import { AppError } from '../errors/app-error.ts';
@@ -14,24 +14,23 @@ export type SessionBinding = ReturnType<typeof createSessionBinding>;
  */
 export function createSessionBinding({ issuer }: { readonly issuer: string }) {
   const isForeign = (caller: Caller): boolean => caller.issuer !== issuer;
-  const select = (tx: Tx, caller: Caller): AliasableExpression<string | null> =>
-    isForeign(caller) ? selectForeign(tx, caller) : selectOwn(tx, caller);
+  function kindOf(caller: Caller): SessionKind {
+    if (caller.sessionId === undefined) return 'none';
+    return isForeign(caller) ? 'foreign' : 'own';
+  }
   return {
     /** Returns whether the caller's session belongs to another issuer. */
     isForeign,
 
-    /**
-     * Returns an SQL expression, for use in another query, for the id of the device to which the
-     * caller's session is bound; null if the session is unbound.
-     */
-    select,
+    /** Returns what kind of session the caller has. */
+    kindOf,
 
     /**
      * Finds the id of the device to which the caller's session is bound. Resolves with undefined if
      * the session is unbound, or if the token names no session.
      */
     async find(tx: Tx, caller: Caller): Promise<string | undefined> {
-      const query = tx.selectNoFrom(select(tx, caller).as('deviceId'));
+      const query = tx.selectNoFrom(selectBound[kindOf(caller)](tx, caller).as('deviceId'));
       const { deviceId } = await query.executeTakeFirstOrThrow();
       return deviceId ?? undefined;
     },
@@ -46,11 +45,21 @@ export function createSessionBinding({ issuer }: { readonly issuer: string }) {
   };
 }
 
-const none = sql<null>`null`;
+/** A session of the vault, one of another issuer, or none: the token of an identity provider. */
+export type SessionKind = 'own' | 'foreign' | 'none';
 
-function selectOwn(tx: Tx, caller: Caller): AliasableExpression<string | null> {
-  const { sessionId, userId, tenantId } = caller;
-  if (sessionId === undefined) return none;
+/** What names the session of a caller. */
+export type CallersSession = Pick<Caller, 'sessionId' | 'userId' | 'tenantId' | 'issuer'>;
+
+/**
+ * Returns an SQL expression, for use in another query, for the id of the device to which a session
+ * of a kind is bound; null if the session is unbound.
+ */
+export const selectBound: Readonly<
+  Record<SessionKind, (tx: Tx, session: CallersSession) => AliasableExpression<string | null>>
+> = { own: selectOwn, foreign: selectForeign, none: () => sql<null>`null` };
+
+function selectOwn(tx: Tx, { sessionId = NIL, userId, tenantId }: CallersSession) {
   return tx
     .selectFrom('login_sessions')
     .select('login_sessions.device_id')
@@ -60,9 +69,7 @@ function selectOwn(tx: Tx, caller: Caller): AliasableExpression<string | null> {
     .$asScalar();
 }
 
-function selectForeign(tx: Tx, caller: Caller): AliasableExpression<string | null> {
-  const { sessionId, userId, tenantId, issuer } = caller;
-  if (sessionId === undefined) return none;
+function selectForeign(tx: Tx, { sessionId = NIL, userId, tenantId, issuer }: CallersSession) {
   return tx
     .selectFrom('session_devices')
     .select('session_devices.device_id')

@@ -121,9 +121,9 @@ export function createSynchronization(options: SynchronizationOptions) {
       undo: await steps(() => undoOf(object.data, data)),
       recordedAt,
     };
-    const row = { object_id: objectId, version, data: text, last_modified_at: recordedAt };
-    updateObject(tx, caller, row, toHistoryRow(caller, device, record));
-    await expireHistory(tx, caller, { objectId, version, isDeleted: data === null });
+    const row = { data: text, last_modified_at: recordedAt };
+    updateObject(tx, row, toHistoryRow(caller, device, record));
+    expireHistory(tx, caller, { objectId, version, isDeleted: data === null });
     if (data === null) await liftLimits(tx);
     afterCommit(tx, () => onChanged(caller.userId));
     const lastModifiedAt = recordedAt.toISOString();

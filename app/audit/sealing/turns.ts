@@ -2,6 +2,7 @@ import { sql, type RawBuilder } from 'kysely';
 import { NIL } from 'uuid';
 import { maxEntryBytes } from '../../../signer/protocol/protocol.ts';
 import type { Tx } from '../../db/database.ts';
+import { compileOnce } from '../../db/pool/compile-once.ts';
 import { commitWith } from '../../db/pool/transaction.ts';
 import type { ClaimedEntry } from './entry-signing.ts';
 import { nextFrom, type QueueCursor, type QueueReading } from './queue-cursor.ts';
@@ -37,7 +38,7 @@ export function createTurns(cursor: QueueCursor) {
       const share = Math.max(1, Math.floor(room / turns.length));
       const locked = await lockShares(tx, turns.slice(0, room), share);
       const ids = locked.map(({ id }) => id);
-      leased.push(...(await lease(tx, claimId, ids)));
+      leased.push(...(await lease(tx, { claimId, ids })));
       turns = [...nextTurns(locked, share), ...turns.slice(room)];
     }
     return leased;
@@ -48,7 +49,7 @@ export function createTurns(cursor: QueueCursor) {
     const { ids, from } = await cursor.read((begin) => lockOldest(tx, limit + 1, begin));
     if (ids.length === 0) return { leased: [] };
     if (ids.length > limit) return { leased: await leaseInTurns(tx, claimId, limit, from) };
-    const leased = lease(tx, claimId, ids);
+    const leased = lease(tx, { claimId, ids });
     commitWith(tx, leased);
     return { leased };
   };
@@ -67,15 +68,19 @@ interface Oldest extends QueueReading {
 
 /** Locks up to `limit` claimable entries, without those that a batch is leasing. */
 async function lockOldest(tx: Tx, limit: number, from: string): Promise<Oldest> {
-  const found = await tx
+  const [found] = await selectOldest(tx, { from, limit });
+  return { from, next: found?.next ?? from, ids: found?.ids ?? [] };
+}
+
+const selectOldest = compileOnce(({ from, limit }: { from: string; limit: number }, db) =>
+  db
     .selectNoFrom([
       nextFrom(from).as('next'),
       sql<string[]>`array(select entry_id from audit_queue where transaction_id >= ${from}::xid8
         and ${isClaimable} order by ${inOrder} limit ${limit} for update skip locked)`.as('ids'),
     ])
-    .executeTakeFirstOrThrow();
-  return { from, ...found };
-}
+    .compile(),
+);
 
 interface Owners {
   readonly lastOwner: string;
@@ -145,9 +150,14 @@ async function lockShares(tx: Tx, turns: readonly Turn[], share: number): Promis
   return rows;
 }
 
+interface Lease {
+  readonly claimId: string;
+  readonly ids: readonly string[];
+}
+
 /** Leases entries that the transaction has locked. */
-async function lease(tx: Tx, claimId: string, ids: readonly string[]): Promise<ClaimedEntry[]> {
-  return tx
+const lease = compileOnce(({ claimId, ids }: Lease, db) =>
+  db
     .updateTable('audit_queue')
     .from('audit_log')
     .set({
@@ -157,8 +167,8 @@ async function lease(tx: Tx, claimId: string, ids: readonly string[]): Promise<C
     .where('entry_id', '=', sql<string>`any(${ids}::uuid[])`)
     .whereRef('audit_log.id', '=', 'audit_queue.entry_id')
     .returning([...comparedColumns, sendableText.as('text')])
-    .execute();
-}
+    .compile(),
+);
 
 /** Returns the next turns of the owners who had `share` entries, from the last of these on. */
 function nextTurns(locked: readonly Turn[], share: number): Turn[] {

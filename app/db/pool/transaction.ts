@@ -1,5 +1,5 @@
 import { AsyncLocalStorage } from 'node:async_hooks';
-import { CompiledQuery, type Kysely } from 'kysely';
+import { CompiledQuery, type DatabaseConnection, type Kysely } from 'kysely';
 import { DatabaseError } from 'pg';
 import { AppError } from '../../errors/app-error.ts';
 import { watchLocks } from '../lock-order.ts';
@@ -10,7 +10,7 @@ import { findQuotaError } from '../usage/quota.ts';
 import { startIdleLimit } from './idle-limit.ts';
 import type { TransactionLimits } from './limits.ts';
 import type { Begun } from './patience.ts';
-import { inTurn, openPipeline } from './pipeline.ts';
+import { createPipeline, inTurn } from './pipeline.ts';
 
 type Tx = Kysely<Schema>;
 
@@ -85,22 +85,18 @@ export async function transaction<T>(
   work: (tx: Tx) => Promise<T>,
 ): Promise<T> {
   const atCommit: AtCommit = { followUps: [], statements: [] };
-  const perform = async (connection: Tx): Promise<T> => {
-    const state = { isOver: false };
+  const perform = async (connection: DatabaseConnection): Promise<T> => {
     const idle = startIdleLimit(limits);
-    const send = (text: string) => connection.executeQuery(CompiledQuery.raw(text));
-    const tx = connection.withPlugin({
-      // Refuses statements after the end, when another transaction may use the connection.
-      transformQuery({ node }) {
-        if (state.isOver) throw new Error('the transaction is over');
+    let isOver = false;
+    const tx = createPipeline(connection, {
+      // After the end, another transaction may use the connection.
+      begins() {
+        if (isOver) throw new Error('the transaction is over');
         idle.statementBegins();
-        return node;
       },
-      async transformResult({ result }) {
-        idle.statementEnds();
-        return result;
-      },
+      succeeds: idle.statementEnds,
     });
+    const send = (text: string) => connection.executeQuery(CompiledQuery.raw(text));
     atCommitOf.set(tx, atCommit);
     if (checksLocks) watchLocks(tx);
     try {
@@ -109,12 +105,12 @@ export async function transaction<T>(
       const working = checksLocks ? alone(() => work(tx)) : work(tx);
       const begunAndDone = inTurn(beginning, working);
       if (!atOnce) await Promise.race([begunAndDone, idle.exceeded]);
-      state.isOver = true;
+      isOver = true;
       const ending = inTurn(begunAndDone, ...atCommit.statements, send(commit));
       await Promise.race([ending, idle.exceeded]);
       return await working;
     } catch (error) {
-      state.isOver = true;
+      isOver = true;
       // A failed rollback must not hide the error that caused it.
       await send('rollback').catch(() => undefined);
       // Postgres refused the statement after the failure of one that goes with the commit.
@@ -126,8 +122,8 @@ export async function transaction<T>(
   };
   try {
     const result = await pool
-      .connection()
-      .execute((connection) => connections.use(() => openPipeline(connection, perform)));
+      .getExecutor()
+      .provideConnection((connection) => connections.use(() => perform(connection)));
     for (const followUp of atCommit.followUps) followUp();
     return result;
   } catch (cause) {

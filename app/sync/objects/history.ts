@@ -1,6 +1,8 @@
 import { sql, type Insertable } from 'kysely';
 import { v7 as uuidv7 } from 'uuid';
 import type { Owner, Tx } from '../../db/database.ts';
+import { compileOnce } from '../../db/pool/compile-once.ts';
+import { commitWith } from '../../db/pool/transaction.ts';
 import type { Schema } from '../../db/schema.ts';
 import type { ConflictType } from '../../db/tables/sync.ts';
 import type { RequestEvent } from '../../audit-trail/event.ts';
@@ -41,7 +43,33 @@ export interface WriteRecord {
   readonly recordedAt: Date;
 }
 
-export type HistoryRow = Insertable<Schema['sync_history']>;
+const historyColumns = [
+  'id',
+  'user_id',
+  'tenant_id',
+  'object_id',
+  'version',
+  'base_version',
+  'status',
+  'conflict_type',
+  'rule_applied',
+  'sync_request_id',
+  'device_id',
+  'changed_at',
+  'changed_fields',
+  'recorded_at',
+  'undo',
+  'expires_at',
+] as const;
+
+export type HistoryRow = Required<
+  Pick<Insertable<Schema['sync_history']>, (typeof historyColumns)[number]>
+>;
+
+/** Returns the columns of a row of the history, without other members. */
+export function historyOf(row: HistoryRow): HistoryRow {
+  return Object.fromEntries(historyColumns.map((name) => [name, row[name]])) as HistoryRow;
+}
 
 export function toHistoryRow(
   { userId, tenantId }: Owner,
@@ -119,29 +147,41 @@ export async function timeAfter(
 
 /**
  * Has maintenance remove what the history of a locked object need not keep after its version
- * `version`: the version that leaves the newest ones, or all earlier versions of a tombstone.
+ * `version`: the version that leaves the newest ones, or all earlier versions of a tombstone. This
+ * is stored together with the commit.
  */
-export async function expireHistory(
+export function expireHistory(
   tx: Tx,
   { userId, tenantId }: Owner,
-  {
-    objectId,
-    version,
-    isDeleted,
-  }: { readonly objectId: string; readonly version: number; readonly isDeleted: boolean },
-): Promise<void> {
+  { objectId, version, isDeleted }: Expiring,
+): void {
   if (!isDeleted && version <= keptVersions) return;
-  const expired = tx
+  const [first, last] = isDeleted ? [0, version - 1] : [version - keptVersions, version - keptVersions];
+  commitWith(tx, expireVersions(tx, { userId, tenantId, objectId, first, last }));
+}
+
+interface Expiring {
+  readonly objectId: string;
+  readonly version: number;
+  readonly isDeleted: boolean;
+}
+
+interface Expired extends Owner {
+  readonly objectId: string;
+  readonly first: number;
+  readonly last: number;
+}
+
+const expireVersions = compileOnce(({ userId, tenantId, objectId, first, last }: Expired, db) =>
+  db
     .updateTable('sync_history')
     .set({ expires_at: sql<Date>`now() + make_interval(days => ${undoDays})` })
     .where('user_id', '=', userId)
     .where('tenant_id', '=', tenantId)
     .where('object_id', '=', objectId)
     .where('status', '=', 'APPLIED')
-    .where('expires_at', 'is', null);
-  await (
-    isDeleted
-      ? expired.where('version', '<', version)
-      : expired.where('version', '=', version - keptVersions)
-  ).execute();
-}
+    .where('expires_at', 'is', null)
+    .where('version', '>=', first)
+    .where('version', '<=', last)
+    .compile(),
+);

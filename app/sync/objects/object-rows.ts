@@ -2,10 +2,11 @@ import { sql, type QueryCreator, type Selectable } from 'kysely';
 import type { Owner, Tx } from '../../db/database.ts';
 import { takesLock } from '../../db/lock-order.ts';
 import { violatesUnique } from '../../db/pg-error.ts';
+import { compileOnce } from '../../db/pool/compile-once.ts';
 import { commitWith } from '../../db/pool/transaction.ts';
 import type { Schema } from '../../db/schema.ts';
 import { AppError } from '../../errors/app-error.ts';
-import type { HistoryRow } from './history.ts';
+import { historyOf, type HistoryRow } from './history.ts';
 
 type Columns = Selectable<Schema['sync_objects']>;
 
@@ -16,10 +17,20 @@ export type ObjectRow = Pick<Columns, (typeof columns)[number]>;
  * Locks an object's row against other writes for the rest of `tx`, and returns the row. Throws
  * not_found.
  */
-export async function lockObject(tx: Tx, owner: Owner, objectId: string): Promise<ObjectRow> {
+export async function lockObject(
+  tx: Tx,
+  { userId, tenantId }: Owner,
+  objectId: string,
+): Promise<ObjectRow> {
   takesLock(tx, 'sync object');
-  return assertFound(await findObject(tx, owner, objectId).forUpdate().executeTakeFirst());
+  const [row] = await selectForUpdate(tx, { userId, tenantId, objectId });
+  return assertFound(row);
 }
+
+const selectForUpdate = compileOnce(
+  (sought: Owner & { readonly objectId: string }, db) =>
+    findObject(db, sought, sought.objectId).forUpdate().compile(),
+);
 
 /** Loads the current state of an object. Throws not_found, also for a tombstone. */
 export async function loadObject(
@@ -88,33 +99,40 @@ export async function insertObject(
 }
 
 /**
- * Changes a locked object and stores the history of the change, together with the commit. If `data`
- * is null, the object becomes a tombstone.
+ * Changes a locked object to the version of `history` and stores the history, together with the
+ * commit. If `data` is null, the object becomes a tombstone.
  */
 export function updateObject(
   tx: Tx,
-  owner: Owner,
-  object: Pick<Columns, 'object_id' | 'version' | 'data' | 'last_modified_at'>,
+  { data, last_modified_at: modifiedAt }: Pick<Columns, 'data' | 'last_modified_at'>,
   history: HistoryRow,
 ): void {
-  const { object_id, version, data, last_modified_at } = object;
-  const updated = tx
-    .with('next', (cte) => nextChange(cte, owner))
-    .with('kept', (cte) => cte.insertInto('sync_history').values(history))
+  commitWith(tx, updateRow(tx, { ...history, data, modifiedAt, deleted: data === null }));
+}
+
+interface Update extends HistoryRow {
+  readonly data: string | null;
+  readonly modifiedAt: Date;
+  readonly deleted: boolean;
+}
+
+const updateRow = compileOnce((row: Update, db) =>
+  db
+    .with('next', (cte) => nextChange(cte, { userId: row.user_id, tenantId: row.tenant_id }))
+    .with('kept', (cte) => cte.insertInto('sync_history').values(historyOf(row)))
     .updateTable('sync_objects')
     .set(({ selectFrom }) => ({
-      version,
-      data,
-      deleted: data === null,
-      last_modified_at,
+      version: row.version,
+      data: row.data,
+      deleted: row.deleted,
+      last_modified_at: row.modifiedAt,
       change_seq: selectFrom('next').select('last_change'),
     }))
-    .where('user_id', '=', owner.userId)
-    .where('tenant_id', '=', owner.tenantId)
-    .where('object_id', '=', object_id)
-    .execute();
-  commitWith(tx, updated);
-}
+    .where('user_id', '=', row.user_id)
+    .where('tenant_id', '=', row.tenant_id)
+    .where('object_id', '=', row.object_id)
+    .compile(),
+);
 
 /**
  * Takes the user's next change number, and locks the counter's row until the transaction ends.
