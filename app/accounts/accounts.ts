@@ -1,6 +1,7 @@
 import { isDeepStrictEqual } from 'node:util';
 import { atOnce, type Database, type Owner, type Tx } from '../db/database.ts';
 import { takesLock } from '../db/lock-order.ts';
+import { compileOnce } from '../db/pool/compile-once.ts';
 import type { CredentialMethod } from '../db/tables/accounts.ts';
 import type { Encrypted, RowCipher } from '../encryption/row-cipher.ts';
 import { passwordRow, type Credential } from './credential-rows.ts';
@@ -55,17 +56,8 @@ export function createAccounts({ db, cipher }: AccountsOptions) {
       email: string,
       method: CredentialMethod,
     ): Promise<FoundCredentials | undefined> {
-      const row = await db.asService(
-        (tx) =>
-          tx
-            .selectFrom('accounts')
-            .leftJoin('credentials', (join) =>
-              join.onRef('credentials.account_id', '=', 'accounts.id').on('method', '=', method),
-            )
-            .select(['accounts.id as userId', 'key_generation', 'salt', 'verifier'])
-            .where('email', '=', email)
-            .where('status', '=', 'ACTIVE')
-            .executeTakeFirst(),
+      const [row] = await db.asService(
+        (tx) => selectCredentials(tx, { email, method }),
         atOnce,
       );
       const opened = open(row, method);
@@ -81,10 +73,7 @@ export function createAccounts({ db, cipher }: AccountsOptions) {
       accountId: string,
       method: CredentialMethod = 'password',
     ): Promise<ActiveAccount | undefined> {
-      const row = await db.asService(
-        (tx) => findActive(tx, method).where('accounts.id', '=', accountId).executeTakeFirst(),
-        atOnce,
-      );
+      const [row] = await db.asService((tx) => selectActive(tx, { accountId, method }), atOnce);
       return toActive(row, method);
     },
 
@@ -106,10 +95,7 @@ export function createAccounts({ db, cipher }: AccountsOptions) {
      */
     async lockUnchanged(tx: Tx, account: ActiveAccount): Promise<boolean> {
       takesLock(tx, 'account');
-      const row = await findActive(tx, account.method)
-        .where('accounts.id', '=', account.userId)
-        .forShare()
-        .executeTakeFirst();
+      const [row] = await lockActive(tx, { accountId: account.userId, method: account.method });
       return isDeepStrictEqual(toActive(row, account.method), account);
     },
   };
@@ -147,8 +133,29 @@ function createOpening(cipher: RowCipher) {
   };
 }
 
-function findActive(tx: Tx, method: CredentialMethod) {
-  return tx
+const selectCredentials = compileOnce(
+  ({ email, method }: { readonly email: string; readonly method: CredentialMethod }, db) =>
+    db
+      .selectFrom('accounts')
+      .leftJoin('credentials', (join) =>
+        join.onRef('credentials.account_id', '=', 'accounts.id').on('method', '=', method),
+      )
+      .select(['accounts.id as userId', 'key_generation', 'salt', 'verifier'])
+      .where('email', '=', email)
+      .where('status', '=', 'ACTIVE')
+      .compile(),
+);
+
+interface Sought {
+  readonly accountId: string;
+  readonly method: CredentialMethod;
+}
+
+const selectActive = compileOnce((sought: Sought, db) => findActive(sought, db).compile());
+const lockActive = compileOnce((sought: Sought, db) => findActive(sought, db).forShare().compile());
+
+function findActive({ accountId, method }: Sought, db: Tx) {
+  return db
     .selectFrom('accounts')
     .innerJoin('credentials', 'credentials.account_id', 'accounts.id')
     .select([
@@ -163,5 +170,6 @@ function findActive(tx: Tx, method: CredentialMethod) {
       'verifier',
     ])
     .where('method', '=', method)
-    .where('status', '=', 'ACTIVE');
+    .where('status', '=', 'ACTIVE')
+    .where('accounts.id', '=', accountId);
 }

@@ -1,6 +1,7 @@
 import { sql, type SelectQueryBuilder } from 'kysely';
 import type { Owner, Tx } from '../db/database.ts';
 import { takesLock } from '../db/lock-order.ts';
+import { compileOnce } from '../db/pool/compile-once.ts';
 import type { Schema } from '../db/schema.ts';
 import { byOwner, type RequestEvent } from '../audit-trail/event.ts';
 import type { Revocations } from './revocations.ts';
@@ -41,26 +42,31 @@ export async function endSurplus(
 /** Locks the surplus sessions in id order, so that concurrent calls cannot deadlock. */
 async function lockSurplus(tx: Tx, userId: string, newSessionId: string): Promise<string[]> {
   takesLock(tx, 'login session');
-  const rows = await tx
-    .selectFrom('login_sessions')
-    .select('id')
-    .where('id', 'in', (query) =>
-      query
-        .selectFrom('login_sessions')
-        .select('id')
-        .where('user_id', '=', userId)
-        .where('id', '<>', newSessionId)
-        .where('revoked_at', 'is', null)
-        .where('expires_at', '>', sql<Date>`now()`)
-        .orderBy('last_used_at', 'desc')
-        .offset(maxOpenSessions - 1),
-    )
-    .where('revoked_at', 'is', null)
-    .orderBy('id')
-    .forUpdate()
-    .execute();
+  const rows = await selectSurplus(tx, { userId, newSessionId });
   return rows.map(({ id }) => id);
 }
+
+const selectSurplus = compileOnce(
+  ({ userId, newSessionId }: { readonly userId: string; readonly newSessionId: string }, db) =>
+    db
+      .selectFrom('login_sessions')
+      .select('id')
+      .where('id', 'in', (query) =>
+        query
+          .selectFrom('login_sessions')
+          .select('id')
+          .where('user_id', '=', userId)
+          .where('id', '<>', newSessionId)
+          .where('revoked_at', 'is', null)
+          .where('expires_at', '>', sql<Date>`now()`)
+          .orderBy('last_used_at', 'desc')
+          .offset(maxOpenSessions - 1),
+      )
+      .where('revoked_at', 'is', null)
+      .orderBy('id')
+      .forUpdate()
+      .compile(),
+);
 
 /** Returns the time before which sessions expired that are not kept any more. */
 function expiredBefore(now: Date): Date {

@@ -1,5 +1,6 @@
 import type { Clock } from '../../async/clock.ts';
 import { atOnce, type Database, type Tx } from '../../db/database.ts';
+import { compileOnce } from '../../db/pool/compile-once.ts';
 import { AppError } from '../../errors/app-error.ts';
 import type { LimitName, RateLimits } from '../../limits/rate-limits.ts';
 import { hashClientAddress } from './client-address-hash.ts';
@@ -82,11 +83,11 @@ export function createProofLimits(options: ProofLimitsOptions) {
 
   /** Returns the milliseconds since the account's last login from a client address. */
   async function loginAgeMs(accountId: string, addressHash: string): Promise<number> {
-    const lastLoginAt = await db.asService(
-      (tx) => findLogin(tx, accountId, addressHash),
+    const [known] = await db.asService(
+      (tx) => selectLogin(tx, { accountId, addressHash }),
       atOnce,
     );
-    return clock().getTime() - (lastLoginAt?.getTime() ?? -Infinity);
+    return clock().getTime() - (known?.last_login_at.getTime() ?? -Infinity);
   }
 
   /** Counts an attempt that the limit of the client address, or of the account, may refuse. */
@@ -175,19 +176,15 @@ function isKnown(loginAgeMs: number): boolean {
   return loginAgeMs <= knownForMs + refreshAfterMs;
 }
 
-async function findLogin(
-  tx: Tx,
-  accountId: string,
-  addressHash: string,
-): Promise<Date | undefined> {
-  const known = await tx
-    .selectFrom('known_addresses')
-    .select('last_login_at')
-    .where('account_id', '=', accountId)
-    .where('address_hash', '=', addressHash)
-    .executeTakeFirst();
-  return known?.last_login_at;
-}
+const selectLogin = compileOnce(
+  ({ accountId, addressHash }: { readonly accountId: string; readonly addressHash: string }, db) =>
+    db
+      .selectFrom('known_addresses')
+      .select('last_login_at')
+      .where('account_id', '=', accountId)
+      .where('address_hash', '=', addressHash)
+      .compile(),
+);
 
 /**
  * Records the client address of a login, and removes all but the latest 20 client addresses of the

@@ -10,14 +10,13 @@ import type { ServiceRequest } from '../../http/requests/request.ts';
 import type { ByteRange, ObjectStore } from '../../storage/interface/object-store.ts';
 import { StorageError, type StorageErrorCode } from '../../storage/interface/storage-error.ts';
 import type { Log } from '../../telemetry/log.ts';
+import { ownerOf, type VersionRow } from '../records/document-rows.ts';
 import {
   isReadableBy,
   onlyVersionFor,
-  ownerOf,
   shareShownTo,
   versionShownTo,
-  type VersionRow,
-} from '../records/document-rows.ts';
+} from '../records/readable.ts';
 import { etagFor, evaluate, isSent, type FileRequest, type Wanted } from './range-request.ts';
 import { endWithRight } from './reading-right.ts';
 

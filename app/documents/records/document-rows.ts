@@ -4,11 +4,13 @@ import { isInReach, type Reach } from '../../accounts/reach.ts';
 import type { Owner, Tx } from '../../db/database.ts';
 import type { Schema } from '../../db/schema.ts';
 import { takesLock } from '../../db/lock-order.ts';
+import { compileOnce } from '../../db/pool/compile-once.ts';
 import { inTurn } from '../../db/pool/pipeline.ts';
 import { commitWith } from '../../db/pool/transaction.ts';
 import { AppError } from '../../errors/app-error.ts';
 import type { StatedVersion } from '../../statements/statements.ts';
 import { hashMetadata } from './metadata-hash.ts';
+import { isReadableBy, onlyVersionFor, versionShownTo } from './readable.ts';
 import type { DocumentView } from './schema.ts';
 
 export type VersionRow = Selectable<Schema['document_versions']>;
@@ -63,67 +65,31 @@ export function selectDocuments(tx: Tx, reader?: Owner) {
     ]);
 }
 
-/**
- * Returns the SQL condition that the reader owns the document, or that it is shared with them. It
- * repeats the condition of row-level security, so that a mistake in either shows nothing of others.
- */
-export function isReadableBy(reader: Owner) {
-  return sql<boolean>`(${isOwnedBy(reader)} or exists (select 1 ${sharesWith(reader)}))`;
-}
-
-/**
- * Returns the SQL expression of the only version of a document that is shared with the reader; null
- * if the reader may read all versions.
- */
-export function onlyVersionFor(reader: Owner) {
-  return sql<number | null>`(case when not ${isOwnedBy(reader)} then (
-    select case when bool_and(document_shares.version is not null)
-      then max(document_shares.version) end ${sharesWith(reader)}) end)`;
-}
-
-/** Returns the SQL expression of the version that the reader sees as the current one. */
-export function versionShownTo(reader: Owner) {
-  return sql<number>`coalesce(${onlyVersionFor(reader)}, documents.version)`;
-}
-
-/**
- * Returns the SQL expression of the share by which the reader may read a version, the oldest one;
- * null for the owner.
- */
-export function shareShownTo(reader: Owner) {
-  return sql<string | null>`(case when not ${isOwnedBy(reader)} then (
-    select document_shares.id ${sharesWith(reader)}
-      and coalesce(document_shares.version, document_versions.version) = document_versions.version
-    order by document_shares.id limit 1) end)`;
-}
-
-function isOwnedBy({ userId, tenantId }: Owner) {
-  return sql`(documents.user_id = ${userId}::uuid and documents.tenant_id = ${tenantId})`;
-}
-
-function sharesWith({ userId, tenantId }: Owner) {
-  return sql`from document_shares
-    where document_shares.document_id = documents.id
-      and document_shares.recipient_user_id = ${userId}::uuid
-      and document_shares.tenant_id = ${tenantId}
-      and (document_shares.expires_at is null or document_shares.expires_at > now())`;
-}
-
 /** Loads a document that the reader may read, in its current version. Throws not_found. */
-export async function loadDocument(tx: Tx, reader: Owner, id: string): Promise<DocumentRow> {
-  const row = await selectDocuments(tx, reader)
+export async function loadDocument(
+  tx: Tx,
+  { userId, tenantId }: Owner,
+  id: string,
+): Promise<DocumentRow> {
+  const [row] = await selectReadable(tx, { userId, tenantId, id });
+  if (row === undefined) throw new AppError('not_found');
+  return row;
+}
+
+type Sought = Owner & { readonly id: string };
+
+const selectReadable = compileOnce((sought: Sought, db) =>
+  selectDocuments(db, sought)
     .leftJoin('object_checks', (join) =>
       join
         .onRef('object_checks.document_id', '=', 'document_versions.document_id')
         .onRef('object_checks.version', '=', 'document_versions.version'),
     )
     .select('object_checks.whole_at')
-    .where('documents.id', '=', id)
-    .where(isReadableBy(reader))
-    .executeTakeFirst();
-  if (row === undefined) throw new AppError('not_found');
-  return row;
-}
+    .where('documents.id', '=', sought.id)
+    .where(isReadableBy(sought))
+    .compile(),
+);
 
 /** Loads a version of a document of the owner. Throws not_found. */
 export async function loadVersion(
@@ -179,22 +145,30 @@ export async function loadOwner(tx: Tx, reader: Owner, id: string): Promise<Read
  * Locks the row of a document of the owner for the rest of `tx`, and returns the document with its
  * current version. Throws not_found.
  */
-export async function lockDocument(tx: Tx, owner: Owner, id: string): Promise<DocumentRow> {
+export async function lockDocument(
+  tx: Tx,
+  { userId, tenantId }: Owner,
+  id: string,
+): Promise<DocumentRow> {
   takesLock(tx, 'document');
+  const sought = { userId, tenantId, id };
   // Lock first, then read: a single statement with a join could return the version that was current
   // before it waited for the lock.
-  const locking = tx
+  const [[locked], [row]] = await inTurn(lockOwn(tx, sought), selectReadable(tx, sought));
+  if (locked === undefined || row === undefined) throw new AppError('not_found');
+  return row;
+}
+
+const lockOwn = compileOnce(({ id, userId, tenantId }: Sought, db) =>
+  db
     .selectFrom('documents')
     .select('id')
     .where('id', '=', id)
-    .where('user_id', '=', owner.userId)
-    .where('tenant_id', '=', owner.tenantId)
+    .where('user_id', '=', userId)
+    .where('tenant_id', '=', tenantId)
     .forUpdate()
-    .executeTakeFirst();
-  const [locked, row] = await inTurn(locking, loadDocument(tx, owner, id));
-  if (locked === undefined) throw new AppError('not_found');
-  return row;
-}
+    .compile(),
+);
 
 /** Returns the owner of a document in an administrator's reach. Throws not_found. */
 export async function findOwner(tx: Tx, id: string, reach: Reach): Promise<Owner> {

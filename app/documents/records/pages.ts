@@ -1,6 +1,7 @@
 import { sql } from 'kysely';
 import type { z } from 'zod';
 import type { Owner, Tx } from '../../db/database.ts';
+import { compileOnce } from '../../db/pool/compile-once.ts';
 import { pageBytes } from '../../http/responses/page.ts';
 import { selectDocuments } from './document-rows.ts';
 import type { DocumentList } from './schema.ts';
@@ -25,16 +26,19 @@ export async function loadPage(
   limit: number,
 ): Promise<DocumentsPage> {
   const page = places.slice(0, limit);
-  const rows = await selectPage(tx, owner, page).execute();
+  const { userId, tenantId } = owner;
+  const rows = await selectPage(tx, { userId, tenantId, places: page });
   const goesOn = rows.length < places.length;
   // Without a row, all documents of the page were deleted after their places were read.
   const cursor = goesOn ? (rows.at(-1)?.place ?? page.at(-1)) : undefined;
   return { documents: rows.map(({ place: _place, ...document }) => document), cursor };
 }
 
+type Places = Owner & { readonly places: readonly string[] };
+
 /** Selects the documents at these places, up to 1 MiB of metadata, but at least one document. */
-function selectPage(tx: Tx, { userId, tenantId }: Owner, places: readonly string[]) {
-  const sized = selectDocuments(tx)
+const selectPage = compileOnce(({ userId, tenantId, places }: Places, db) => {
+  const sized = selectDocuments(db)
     .clearSelect()
     .select([
       'documents.id',
@@ -50,9 +54,10 @@ function selectPage(tx: Tx, { userId, tenantId }: Owner, places: readonly string
     .where(sql<boolean>`documents.place = any (${places}::uuid[])`)
     .where('documents.user_id', '=', userId)
     .where('documents.tenant_id', '=', tenantId);
-  return tx
+  return db
     .selectFrom(sized.as('sized'))
     .select(['id', 'place', 'encryptedMetadata', 'status', 'createdAt'])
     .where((row) => row.or([row('bytes', '<=', pageBytes), row('position', '=', 1)]))
-    .orderBy('place', 'desc');
-}
+    .orderBy('place', 'desc')
+    .compile();
+});
