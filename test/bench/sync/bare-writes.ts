@@ -1,6 +1,6 @@
-import { randomUUID } from 'node:crypto';
 import canonicalize from 'canonicalize';
 import type { Client } from 'pg';
+import { v7 as uuidv7 } from 'uuid';
 import { beginWithin } from '../../../app/db/pool/limits.ts';
 import { inventEntry } from '../harness/audit-entry.ts';
 import type { Person } from './people.ts';
@@ -42,9 +42,9 @@ export async function writeBare(client: Client, person: Person, objectId: string
      update sync_objects set version = $3, data = $4, deleted = false, last_modified_at = now(),
        change_seq = (select last_change from next)
      where user_id = $1 and tenant_id = 'default' and object_id = $2`,
-    [userId, objectId, version, data, randomUUID(), version - 1, deviceId],
+    [userId, objectId, version, data, uuidv7(), version - 1, deviceId],
   );
-  const entryId = randomUUID();
+  const entryId = uuidv7();
   const [head, tail] = entryAroundSeq(entryId, person, objectId, version);
   await query(
     `with next as (
