@@ -56,10 +56,7 @@ export function createAccounts({ db, cipher }: AccountsOptions) {
       email: string,
       method: CredentialMethod,
     ): Promise<FoundCredentials | undefined> {
-      const [row] = await db.asService(
-        (tx) => selectCredentials(tx, { email, method }),
-        atOnce,
-      );
+      const [row] = await db.asService((tx) => selectCredentials(tx, { email, method }), atOnce);
       const opened = open(row, method);
       if (row === undefined) return undefined;
       return { userId: row.userId, salt: null, verifier: null, ...opened };

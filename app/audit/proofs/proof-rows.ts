@@ -38,7 +38,9 @@ export async function readRows(
     const { away, returned } = await readMonths(tx);
     // A month may have returned since the entries were read.
     const ids = entryIds.filter((id) => !found.has(id) && isOfMonths(returned, id));
-    return ids.length === 0 ? { rows, away } : { rows: [...rows, ...(await select(tx, ids))], away };
+    return ids.length === 0
+      ? { rows, away }
+      : { rows: [...rows, ...(await select(tx, ids))], away };
   });
 }
 

@@ -83,10 +83,7 @@ export function createProofLimits(options: ProofLimitsOptions) {
 
   /** Returns the milliseconds since the account's last login from a client address. */
   async function loginAgeMs(accountId: string, addressHash: string): Promise<number> {
-    const [known] = await db.asService(
-      (tx) => selectLogin(tx, { accountId, addressHash }),
-      atOnce,
-    );
+    const [known] = await db.asService((tx) => selectLogin(tx, { accountId, addressHash }), atOnce);
     return clock().getTime() - (known?.last_login_at.getTime() ?? -Infinity);
   }
 

@@ -11,12 +11,7 @@ import type { ByteRange, ObjectStore } from '../../storage/interface/object-stor
 import { StorageError, type StorageErrorCode } from '../../storage/interface/storage-error.ts';
 import type { Log } from '../../telemetry/log.ts';
 import { ownerOf, type VersionRow } from '../records/document-rows.ts';
-import {
-  isReadableBy,
-  onlyVersionFor,
-  shareShownTo,
-  versionShownTo,
-} from '../records/readable.ts';
+import { isReadableBy, onlyVersionFor, shareShownTo, versionShownTo } from '../records/readable.ts';
 import { etagFor, evaluate, isSent, type FileRequest, type Wanted } from './range-request.ts';
 import { endWithRight } from './reading-right.ts';
 

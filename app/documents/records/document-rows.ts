@@ -197,11 +197,7 @@ export function assertPending({ status, proof_id: proofId }: VersionRow): void {
  * Changes the current version of a locked document, together with the commit. Returns the changed
  * document.
  */
-export function changeCurrent(
-  tx: Tx,
-  row: DocumentRow,
-  change: Partial<VersionRow>,
-): DocumentRow {
+export function changeCurrent(tx: Tx, row: DocumentRow, change: Partial<VersionRow>): DocumentRow {
   const changed = tx
     .updateTable('document_versions')
     .set(change)

@@ -156,7 +156,9 @@ export function expireHistory(
   { objectId, version, isDeleted }: Expiring,
 ): void {
   if (!isDeleted && version <= keptVersions) return;
-  const [first, last] = isDeleted ? [0, version - 1] : [version - keptVersions, version - keptVersions];
+  const [first, last] = isDeleted
+    ? [0, version - 1]
+    : [version - keptVersions, version - keptVersions];
   commitWith(tx, expireVersions(tx, { userId, tenantId, objectId, first, last }));
 }
 

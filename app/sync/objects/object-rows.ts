@@ -27,9 +27,8 @@ export async function lockObject(
   return assertFound(row);
 }
 
-const selectForUpdate = compileOnce(
-  (sought: Owner & { readonly objectId: string }, db) =>
-    findObject(db, sought, sought.objectId).forUpdate().compile(),
+const selectForUpdate = compileOnce((sought: Owner & { readonly objectId: string }, db) =>
+  findObject(db, sought, sought.objectId).forUpdate().compile(),
 );
 
 /** Loads the current state of an object. Throws not_found, also for a tombstone. */

@@ -1,4 +1,5 @@
 import { randomUUID } from 'node:crypto';
+import type { Clock } from '../../../app/async/clock.ts';
 import type { AuditAction, AuditEvent } from '../../../app/audit-trail/event.ts';
 import { createAuditTrail, type AuditTrail } from '../../../app/audit-trail/audit-trail.ts';
 import { openDatabase, type Database, type Owner } from '../../../app/db/database.ts';
@@ -16,13 +17,14 @@ export interface TestTrail {
 export async function openTrail(
   vault: TestVault,
   owner: Owner = { userId: randomUUID(), tenantId: 'default' },
+  clock: Clock = () => new Date(),
 ): Promise<TestTrail> {
   // Enough connections for all concurrent test transactions, so that they only wait for locks.
   const db = await openDatabase({ ...vault.config.database, poolSize: 50 });
   const trail = createAuditTrail({
     issuer: testIssuer,
     assertClock: () => undefined,
-    clock: () => new Date(),
+    clock,
     isBacklogFull: () => false,
     onCommitted: () => undefined,
   });
