@@ -1,7 +1,7 @@
 import { isDeepStrictEqual } from 'node:util';
 import { atOnce, type Database, type Owner, type Tx } from '../db/database.ts';
 import { takesLock } from '../db/lock-order.ts';
-import { compileOnce } from '../db/pool/compile-once.ts';
+import { compileOnce } from '../db/compile-once.ts';
 import type { CredentialMethod } from '../db/tables/accounts.ts';
 import type { Encrypted, RowCipher } from '../encryption/row-cipher.ts';
 import { passwordRow, type Credential } from './credential-rows.ts';

@@ -8,7 +8,7 @@ import { beginWithin, type TransactionLimits } from './pool/limits.ts';
 import { untilBegun } from './pool/patience.ts';
 import { responseMarginMs, type AnsweredStatement } from './pool/pool-client.ts';
 import { createSilence } from './pool/silence.ts';
-import { transaction } from './pool/transaction.ts';
+import { transaction } from './transaction.ts';
 import { formatLimits, type Counts } from './usage/quota.ts';
 import { openLogin, type LoginName } from './login.ts';
 import type { Schema } from './schema.ts';
@@ -59,8 +59,8 @@ export interface Options {
 
 export interface UserOptions extends Options {
   /**
-   * What the owner may keep: the commit throws quota_exceeded if the transaction adds to what the
-   * owner keeps and that would exceed a limit.
+   * The most that the owner may keep: the commit throws quota_exceeded if the transaction adds to
+   * what the owner keeps and that would exceed a limit.
    */
   readonly limits?: Counts;
 }

@@ -1,7 +1,7 @@
 import type { Clock } from '../async/clock.ts';
 import type { Tx } from '../db/database.ts';
 import { takesLock } from '../db/lock-order.ts';
-import { compileOnce } from '../db/pool/compile-once.ts';
+import { compileOnce } from '../db/compile-once.ts';
 import { AppError } from '../errors/app-error.ts';
 import { Uuid, uuidText } from '../http/bodies/wire.ts';
 import type { Caller } from '../http/requests/caller.ts';

@@ -3,7 +3,7 @@ import type { z } from 'zod';
 import { reachOf, type Reach } from '../accounts/reach.ts';
 import type { Clock } from '../async/clock.ts';
 import { atOnce, type Database, type Tx } from '../db/database.ts';
-import { commitWith } from '../db/pool/transaction.ts';
+import { commitWith } from '../db/transaction.ts';
 import { violatesUnique } from '../db/pg-error.ts';
 import { AppError } from '../errors/app-error.ts';
 import type { Caller } from '../http/requests/caller.ts';

@@ -1,7 +1,7 @@
 import { sql } from 'kysely';
 import { v7 as uuidv7 } from 'uuid';
 import type { Owner, Tx } from '../db/database.ts';
-import { afterCommit } from '../db/pool/transaction.ts';
+import { afterCommit } from '../db/transaction.ts';
 import type { RowName, Stored } from '../encryption/row-cipher.ts';
 import type { StoredMail } from './stored-mail.ts';
 

@@ -1,7 +1,7 @@
 import { sql, type SelectQueryBuilder } from 'kysely';
 import type { Owner, Tx } from '../db/database.ts';
 import { takesLock } from '../db/lock-order.ts';
-import { compileOnce } from '../db/pool/compile-once.ts';
+import { compileOnce } from '../db/compile-once.ts';
 import type { Schema } from '../db/schema.ts';
 import { byOwner, type RequestEvent } from '../audit-trail/event.ts';
 import type { Revocations } from './revocations.ts';

@@ -4,7 +4,7 @@ import type { Accounts, ActiveAccount } from '../accounts/accounts.ts';
 import type { Clock } from '../async/clock.ts';
 import type { Database, Owner, Tx } from '../db/database.ts';
 import { takesLock } from '../db/lock-order.ts';
-import { inTurn } from '../db/pool/pipeline.ts';
+import { inTurn } from '../db/pipeline.ts';
 import type { Schema } from '../db/schema.ts';
 import { AppError } from '../errors/app-error.ts';
 import { cutPage } from '../http/responses/page.ts';

@@ -1,6 +1,6 @@
 import { sql } from 'kysely';
 import type { Database, Owner, Tx } from '../db/database.ts';
-import { afterCommit } from '../db/pool/transaction.ts';
+import { afterCommit } from '../db/transaction.ts';
 import { AppError } from '../errors/app-error.ts';
 import { repeat } from '../async/repeat.ts';
 import type { Log } from '../telemetry/log.ts';

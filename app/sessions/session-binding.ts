@@ -48,7 +48,7 @@ export function createSessionBinding({ issuer }: { readonly issuer: string }) {
 /** A session of the vault, one of another issuer, or none: the token of an identity provider. */
 export type SessionKind = 'own' | 'foreign' | 'none';
 
-/** What names the session of a caller. */
+/** The members of a caller that name the session. */
 export type CallersSession = Pick<Caller, 'sessionId' | 'userId' | 'tenantId' | 'issuer'>;
 
 /**

@@ -12,7 +12,7 @@ const kept: readonly SourceFile[] = [
       const a = defineEntity({ tableName: 'documents' });
       const b = defineEntity({ tableName: 'uploads' });`,
   },
-  { path: 'app/db/migrate.ts', text: 'sql`delete from documents`;' },
+  { path: 'app/db/migrating/migrate.ts', text: 'sql`delete from documents`;' },
   { path: 'app/documents/rows.ts', text: "tx.selectFrom('documents');" },
   { path: 'app/sealing/rows.ts', text: "tx.updateTable('uploads');" },
   { path: 'app/uploads/rows.ts', text: "tx.deleteFrom('uploads');" },

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import test from 'ava';
-import { migrationNames } from '../../app/db/migration-names.ts';
+import { migrationNames } from '../../app/db/migrating/migration-names.ts';
 import {
   asAdmin,
   createDatabase,

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import test, { type ExecutionContext } from 'ava';
-import { connectOwner, migrate } from '../../app/db/migrate.ts';
+import { connectOwner, migrate } from '../../app/db/migrating/migrate.ts';
 import { createDatabase, databaseUrls, dropDatabase } from '../../app/dev/postgres/database.ts';
 import { testStack } from '../support/vault/stack.ts';
 import { connectAs } from '../support/accounts/two-tenants.ts';

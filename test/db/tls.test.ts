@@ -3,7 +3,7 @@ import { createConnection, createServer, type Socket } from 'node:net';
 import { once } from 'node:events';
 import { TLSSocket } from 'node:tls';
 import anyTest, { type ExecutionContext, type TestFn } from 'ava';
-import { connectOwner } from '../../app/db/migrate.ts';
+import { connectOwner } from '../../app/db/migrating/migrate.ts';
 import { openDatabase } from '../../app/db/database.ts';
 import { createIsolationCheck } from '../../app/db/isolation/check.ts';
 import { defaultRoles } from '../../app/db/columns/roles.ts';

@@ -2,7 +2,7 @@ import { setImmediate as nextTurn } from 'node:timers/promises';
 import test, { type ExecutionContext } from 'ava';
 import { sql } from 'kysely';
 import { openDatabase, type Tx } from '../../app/db/database.ts';
-import { afterCommit } from '../../app/db/pool/transaction.ts';
+import { afterCommit } from '../../app/db/transaction.ts';
 import { startProxiedDatabase } from '../support/network/proxied-database.ts';
 import { stopThread } from '../support/runs/stop-thread.ts';
 

@@ -68,7 +68,7 @@ export async function copyPresent(
   for (const [file, text] of Object.entries(migrations)) {
     await writeFile(join(directory, 'app/db/migrations', file), text);
   }
-  await listMigrations(join(directory, 'app/db/migrate.ts'), migrations);
+  await listMigrations(join(directory, 'app/db/migrating/migrate.ts'), migrations);
   return { name: 'next', directory };
 }
 
@@ -79,7 +79,7 @@ async function listMigrations(
 ): Promise<void> {
   const classes = Object.entries(migrations).map(([path, text]) => {
     const [, name = ''] = /export class (\w+)/.exec(text) ?? [];
-    return { name, line: `import { ${name} } from './migrations/${path}';` };
+    return { name, line: `import { ${name} } from '../migrations/${path}';` };
   });
   const before = await readFile(file, 'utf8');
   const names = classes.map(({ name }) => name).join(', ');

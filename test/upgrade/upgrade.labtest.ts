@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import anyTest, { type ExecutionContext, type TestFn } from 'ava';
-import type * as migrations from '../../app/db/migrate.ts';
+import type * as migrations from '../../app/db/migrating/migrate.ts';
 import { expandProblems } from '../architecture/migrations/expand.ts';
 import { createAnsweredActions } from '../faults/audit/answered-actions.ts';
 import { query, untilSealed } from '../faults/audit/audit-check.ts';
@@ -61,7 +61,7 @@ test.after.always(() => resources.disposeAsync());
 test.serial('the migrations of the next release keep to the rules', async (t) => {
   const { next } = t.context;
   const { baseline, connectOwner, planMigrations } = (await import(
-    join(next.directory, 'app/db/migrate.ts')
+    join(next.directory, 'app/db/migrating/migrate.ts')
   )) as typeof migrations;
   const orm = await connectOwner('postgresql://owner@127.0.0.1:1/vault');
   t.teardown(() => orm.close());

@@ -2,7 +2,7 @@ import { v7 as uuidv7 } from 'uuid';
 import { createBatches } from '../../async/batches.ts';
 import { poll } from '../../async/repeat.ts';
 import type { Tx } from '../../db/database.ts';
-import { afterCommit } from '../../db/pool/transaction.ts';
+import { afterCommit } from '../../db/transaction.ts';
 import { leaseSeconds, renewSeconds } from '../../db/leases/lease.ts';
 import type { Log } from '../../telemetry/log.ts';
 import {

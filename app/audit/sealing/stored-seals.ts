@@ -3,6 +3,7 @@ import { sql } from 'kysely';
 import type { Seal } from '../../../signer/protocol/protocol.ts';
 import type { Tx } from '../../db/database.ts';
 import { takesLock } from '../../db/lock-order.ts';
+import { lockActiveKey } from '../../signing-keys/active-key.ts';
 
 const slots = 64;
 
@@ -41,9 +42,9 @@ export async function storeSeals(
 ): Promise<readonly string[] | undefined> {
   takesLock(tx, 'signing keys');
   const { rows } = await sql<Stored>`
-    with active as (
-      select key_id from signing_keys where key_id = ${keyId} and state = 'ACTIVE' for share
-    ), held as (${endLeases[leasedIn](claimId, column(seals, 'id'))}), sealed as (
+    with active as (${lockActiveKey(keyId)}),
+    held as (${endLeases[leasedIn](claimId, column(seals, 'id'))}),
+    sealed as (
       insert into audit_seals (entry_id, hash, signature, key_id, sealed_at, late)
       select s.id, decode(s.hash, 'hex'), decode(s.signature, 'base64'), decode(${keyId}, 'hex'),
         s.sealed_at, s.late

@@ -1,6 +1,6 @@
 import type { Clock } from '../../async/clock.ts';
 import { atOnce, type Database, type Tx } from '../../db/database.ts';
-import { compileOnce } from '../../db/pool/compile-once.ts';
+import { compileOnce } from '../../db/compile-once.ts';
 import { AppError } from '../../errors/app-error.ts';
 import type { LimitName, RateLimits } from '../../limits/rate-limits.ts';
 import { hashClientAddress } from './client-address-hash.ts';

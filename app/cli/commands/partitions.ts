@@ -13,7 +13,7 @@ import type { DatabaseRoles } from '../../db/columns/roles.ts';
 import { commandVariables } from '../../config/other-variables.ts';
 import { roleSettings } from '../../config/settings/backends.ts';
 import { refusalOf } from '../../db/isolation/refusal.ts';
-import { describeFailure } from '../../db/migration-failure.ts';
+import { describeFailure } from '../../db/migrating/migration-failure.ts';
 import { withOwnerSession } from '../../db/migrating/owner-session.ts';
 import { parseOptions, UsageError, type Command } from '../command.ts';
 import { readSettings } from '../variables.ts';

@@ -6,7 +6,7 @@ import { StartRefused } from '../../errors/start-refused.ts';
 import type { Log } from '../../telemetry/log.ts';
 import type { DatabaseRoles } from '../columns/roles.ts';
 import type { Database } from '../database.ts';
-import { findMissing } from '../missing-migrations.ts';
+import { findMissing } from '../migrating/missing-migrations.ts';
 import { createIsolationCheck, type Problem } from './check.ts';
 
 const checkEveryMs = 5_000;

@@ -1,6 +1,6 @@
 import { sql } from 'kysely';
 import type { Tx } from '../database.ts';
-import { migrationNames } from '../migration-names.ts';
+import { migrationNames } from '../migrating/migration-names.ts';
 import { readTableFacts } from './table-facts.ts';
 
 /**

@@ -110,8 +110,8 @@ export function createPoolClient(options: PoolClientOptions): typeof Client {
     }
 
     /**
-     * Closes the connection if the response to a statement is late. Postgres begins with a statement
-     * once it has answered all earlier ones.
+     * Closes the connection if the response to a statement is late. Postgres begins with a
+     * statement once it has answered all earlier ones.
      */
     #limit(text: string, response: Promise<unknown>): void {
       const limitMs = this.#statementMs + responseMarginMs;

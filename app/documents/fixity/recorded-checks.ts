@@ -1,6 +1,6 @@
 import { sql } from 'kysely';
 import type { Tx } from '../../db/database.ts';
-import { afterCommit } from '../../db/pool/transaction.ts';
+import { afterCommit } from '../../db/transaction.ts';
 import { takesLock } from '../../db/lock-order.ts';
 import type { AuditEvent } from '../../audit-trail/event.ts';
 import type { Log } from '../../telemetry/log.ts';

@@ -1,7 +1,7 @@
 import { sql } from 'kysely';
 import type { z } from 'zod';
 import type { Owner, Tx } from '../../db/database.ts';
-import { compileOnce } from '../../db/pool/compile-once.ts';
+import { compileOnce } from '../../db/compile-once.ts';
 import { pageBytes } from '../../http/responses/page.ts';
 import { selectDocuments } from './document-rows.ts';
 import type { DocumentList } from './schema.ts';

@@ -1,8 +1,8 @@
 import { sql, type Insertable } from 'kysely';
 import { v7 as uuidv7 } from 'uuid';
 import type { Owner, Tx } from '../../db/database.ts';
-import { compileOnce } from '../../db/pool/compile-once.ts';
-import { commitWith } from '../../db/pool/transaction.ts';
+import { compileOnce } from '../../db/compile-once.ts';
+import { commitWith } from '../../db/transaction.ts';
 import type { Schema } from '../../db/schema.ts';
 import type { ConflictType } from '../../db/tables/sync.ts';
 import type { RequestEvent } from '../../audit-trail/event.ts';

@@ -1,5 +1,5 @@
 import test from 'ava';
-import { baseline, connectOwner, planMigrations } from '../../../app/db/migrate.ts';
+import { baseline, connectOwner, planMigrations } from '../../../app/db/migrating/migrate.ts';
 import type { MigrationPlan } from '../../../app/db/migrating/plan.ts';
 import { expandProblems } from './expand.ts';
 

@@ -50,9 +50,10 @@ for (const minutes of [-1, 1]) {
     shift(minutes * 55_000);
     await append(allowed);
     await appendAll(allowed);
-    const rows = await sql('select resource_id, seq from audit_log where user_id = $1 order by seq', [
-      owner.userId,
-    ]);
+    const rows = await sql(
+      'select resource_id, seq from audit_log where user_id = $1 order by seq',
+      [owner.userId],
+    );
     const ours = rows.filter(({ resource_id: id }) => id === allowed || id === refused);
     t.deepEqual(
       ours.map(({ resource_id: id, seq }) => [id, Number(seq)]),

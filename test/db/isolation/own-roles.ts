@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import { migrate } from '../../../app/db/migrate.ts';
+import { migrate } from '../../../app/db/migrating/migrate.ts';
 import { asAdmin, dropDatabase, restrictDatabase } from '../../../app/dev/postgres/database.ts';
 import { testStack } from '../../support/vault/stack.ts';
 

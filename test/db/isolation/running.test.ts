@@ -1,8 +1,8 @@
 import test, { type ExecutionContext } from 'ava';
 import { openDatabase, type Database } from '../../../app/db/database.ts';
 import { startIsolation } from '../../../app/db/isolation/isolation.ts';
-import { migrate } from '../../../app/db/migrate.ts';
-import { migrationNames } from '../../../app/db/migration-names.ts';
+import { migrate } from '../../../app/db/migrating/migrate.ts';
+import { migrationNames } from '../../../app/db/migrating/migration-names.ts';
 import { until } from '../../../app/dev/processes/until.ts';
 import { AppError } from '../../../app/errors/app-error.ts';
 import { createLog } from '../../../app/telemetry/log.ts';

@@ -1,6 +1,6 @@
 import { Client } from 'pg';
 import anyTest, { type ExecutionContext } from 'ava';
-import { migrate } from '../../../app/db/migrate.ts';
+import { migrate } from '../../../app/db/migrating/migrate.ts';
 import { createOwnRoles, type OwnRoles } from './own-roles.ts';
 
 // The tests are serial: one of them lets logins connect that another one expects to be refused.

@@ -1,4 +1,4 @@
-import { migrate } from '../../../app/db/migrate.ts';
+import { migrate } from '../../../app/db/migrating/migrate.ts';
 import type { OwnRoles } from './own-roles.ts';
 
 /** A wrong setting, login, role or database, with which the vault must not start. */

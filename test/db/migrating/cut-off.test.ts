@@ -1,7 +1,7 @@
 import test from 'ava';
 import { rounds, seed, seededRandom } from '../../support/runs/rounds.ts';
-import { connectOwner, migrate } from '../../../app/db/migrate.ts';
-import { migrationNames } from '../../../app/db/migration-names.ts';
+import { connectOwner, migrate } from '../../../app/db/migrating/migrate.ts';
+import { migrationNames } from '../../../app/db/migrating/migration-names.ts';
 import { startCutter } from '../../support/network/cutter.ts';
 import { complete, described, emptyDatabase, run } from './plans.ts';
 

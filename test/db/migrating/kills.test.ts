@@ -1,6 +1,6 @@
 import test from 'ava';
-import { migrationNames } from '../../../app/db/migration-names.ts';
-import { connectOwner, migrate } from '../../../app/db/migrate.ts';
+import { migrationNames } from '../../../app/db/migrating/migration-names.ts';
+import { connectOwner, migrate } from '../../../app/db/migrating/migrate.ts';
 import {
   chosenOf,
   countMessages,

@@ -1,7 +1,7 @@
 import test from 'ava';
 import { until } from '../../../app/dev/processes/until.ts';
 import { connectAs } from '../../support/accounts/two-tenants.ts';
-import { describeFailure } from '../../../app/db/migration-failure.ts';
+import { describeFailure } from '../../../app/db/migrating/migration-failure.ts';
 import { complete, described, emptyDatabase, plans, run } from './plans.ts';
 
 const failureOf = (work: Promise<unknown>) =>

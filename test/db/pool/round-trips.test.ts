@@ -1,9 +1,9 @@
 import test from 'ava';
 import { sql } from 'kysely';
 import { atOnce, openDatabase, type Tx } from '../../../app/db/database.ts';
-import { compileOnce } from '../../../app/db/pool/compile-once.ts';
-import { inTurn } from '../../../app/db/pool/pipeline.ts';
-import { afterCommit, commitWith } from '../../../app/db/pool/transaction.ts';
+import { compileOnce } from '../../../app/db/compile-once.ts';
+import { inTurn } from '../../../app/db/pipeline.ts';
+import { afterCommit, commitWith } from '../../../app/db/transaction.ts';
 import { until } from '../../support/audit/token-fixture.ts';
 import { startProxiedDatabase } from '../../support/network/proxied-database.ts';
 import { countSlots, insertSlot, openBehindAnswerProxy } from './answer-proxy.ts';
@@ -37,7 +37,7 @@ test('a transaction at once has committed before anything has its answer', async
   proxy.hold();
   const inserted = db.asService((tx) => insertSlot(tx), atOnce);
   await until(async () => (await countSlots(observer)) === 1);
-  t.is(await Promise.race([inserted, 'unanswered']), 'unanswered');
+  t.is(await Promise.race([inserted, Promise.resolve('unanswered')]), 'unanswered');
   proxy.release();
   await inserted;
 });
@@ -53,7 +53,7 @@ test('a transaction at once can send nothing later', async (t) => {
   t.is((await db.asService(async (tx) => (await one.execute(tx)).rows, atOnce)).length, 1);
 });
 
-test('a failed statement of a transaction at once leaves nothing, and is what it throws', async (t) => {
+test('a failed statement of a transaction at once leaves nothing and is thrown', async (t) => {
   const { db, observer } = await openBehindAnswerProxy(t);
   const work = (tx: Tx) => inTurn(insertSlot(tx), failing.execute(tx), insertSlot(tx, 1_001));
   await t.throwsAsync(db.asService(work, atOnce), divided);

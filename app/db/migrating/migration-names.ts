@@ -5,7 +5,7 @@ import { readdirSync } from 'node:fs';
  * from those of the files, so that an app that migrates nothing need not load them.
  */
 export const migrationNames: readonly string[] = readdirSync(
-  new URL('migrations/', import.meta.url),
+  new URL('../migrations/', import.meta.url),
 )
   .toSorted()
   .map(nameOf);

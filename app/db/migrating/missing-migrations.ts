@@ -1,8 +1,8 @@
 import { randomUUID } from 'node:crypto';
 import { sql } from 'kysely';
-import type { Database } from './database.ts';
+import type { Database } from '../database.ts';
 import { migrationNames } from './migration-names.ts';
-import { hasState } from './pg-error.ts';
+import { hasState } from '../pg-error.ts';
 
 const noSuchTable = '42P01';
 const noRight = '42501';

@@ -1,6 +1,6 @@
-import { isUnavailable } from './unavailable.ts';
-import { MigrationFailed } from './migrating/migration-failed.ts';
-import { behindPooler, readOnly } from './migrating/owner-session.ts';
+import { isUnavailable } from '../unavailable.ts';
+import { MigrationFailed } from './migration-failed.ts';
+import { behindPooler, readOnly } from './owner-session.ts';
 
 /** Returns the remedies by SQLSTATE for a command that works as the owner. */
 const remediesFor = (command: string): ReadonlyMap<string, string> =>

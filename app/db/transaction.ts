@@ -1,20 +1,20 @@
 import { AsyncLocalStorage } from 'node:async_hooks';
 import { CompiledQuery, type DatabaseConnection, type Kysely } from 'kysely';
 import { DatabaseError } from 'pg';
-import { AppError } from '../../errors/app-error.ts';
-import { watchLocks } from '../lock-order.ts';
-import type { Login } from '../login.ts';
-import type { Schema } from '../schema.ts';
-import { isUnavailable } from '../unavailable.ts';
-import { findQuotaError } from '../usage/quota.ts';
-import { startIdleLimit } from './idle-limit.ts';
-import type { TransactionLimits } from './limits.ts';
-import type { Begun } from './patience.ts';
+import { AppError } from '../errors/app-error.ts';
+import { watchLocks } from './lock-order.ts';
+import type { Login } from './login.ts';
+import type { Schema } from './schema.ts';
+import { isUnavailable } from './unavailable.ts';
+import { findQuotaError } from './usage/quota.ts';
+import { startIdleLimit } from './pool/idle-limit.ts';
+import type { TransactionLimits } from './pool/limits.ts';
+import type { Begun } from './pool/patience.ts';
 import { createPipeline, inTurn } from './pipeline.ts';
 
 type Tx = Kysely<Schema>;
 
-/** What belongs to the commit of a transaction. */
+/** Calls after the commit of a transaction, and statements that are sent with it. */
 interface AtCommit {
   readonly followUps: (() => void)[];
   readonly statements: Promise<unknown>[];

@@ -7,7 +7,7 @@ import {
   type DatabaseConnection,
   type Dialect,
 } from 'kysely';
-import type { Schema } from '../schema.ts';
+import type { Schema } from './schema.ts';
 
 const dialect: Dialect = {
   createAdapter: () => new PostgresAdapter(),
@@ -61,5 +61,5 @@ export async function inTurn<T extends readonly unknown[]>(
   const results = Promise.all(promises);
   results.catch(() => undefined);
   for (const promise of promises) await promise;
-  return results as unknown as Promise<T>;
+  return results;
 }

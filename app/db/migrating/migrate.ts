@@ -1,12 +1,12 @@
 import type { Constructor } from '@mikro-orm/core';
 import { Migrator, type Migration } from '@mikro-orm/migrations';
 import { MikroORM } from '@mikro-orm/postgresql';
-import { defaultRoles, nameRoles, type DatabaseRoles } from './columns/roles.ts';
-import { Migration0001Baseline } from './migrations/0001-baseline.ts';
-import { withOwnerSession } from './migrating/owner-session.ts';
-import type { MigrationPlan } from './migrating/plan.ts';
-import { runMigrations } from './migrating/run-migrations.ts';
-import { entities } from './schema.ts';
+import { defaultRoles, nameRoles, type DatabaseRoles } from '../columns/roles.ts';
+import { Migration0001Baseline } from '../migrations/0001-baseline.ts';
+import { withOwnerSession } from './owner-session.ts';
+import type { MigrationPlan } from './plan.ts';
+import { runMigrations } from './run-migrations.ts';
+import { entities } from '../schema.ts';
 
 /**
  * Migrations in the order in which they run. Migrations only run forward. Never edit a released
