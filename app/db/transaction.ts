@@ -101,6 +101,8 @@ export async function transaction<T>(
     if (checksLocks) watchLocks(tx);
     try {
       const beginning = send(begin).then(begun);
+      // The work may throw before anything awaits this promise.
+      beginning.catch(() => undefined);
       // The first statements of the work are sent before the transaction has begun.
       const working = checksLocks ? alone(() => work(tx)) : work(tx);
       const begunAndDone = inTurn(beginning, working);

@@ -56,16 +56,13 @@ export function createPoolClient(options: PoolClientOptions): typeof Client {
   const { url, loginMs, statementMs: usualMs, silence, onAnswered, onUnprepared } = options;
   const names = createStatementNames();
 
-  function observeError(error: unknown): void {
-    if (!(error instanceof DatabaseError)) return;
-    silence.end();
-    if (lostStatement.has(error.code) && names.stop()) onUnprepared();
-  }
 
   return class PoolClient extends Client {
     /** The limit of the transaction under way. */
     #statementMs = usualMs;
     #isGathering = false;
+    /** Whether a statement of the transaction under way has failed. */
+    #hasFailed = false;
     /** The monotonic time of the last response, in milliseconds. */
     #answeredAt = 0;
 
@@ -78,7 +75,7 @@ export function createPoolClient(options: PoolClientOptions): typeof Client {
 
     override query(...[statement, values, ...rest]: unknown[]): never {
       const isPlain = typeof statement === 'string' && Array.isArray(values);
-      if (isPlain) this.#statementMs = findStatementMs(statement) ?? this.#statementMs;
+      if (isPlain) this.#observeBeginning(statement);
       const named = isPlain
         ? { name: names.find(statement, values.length), text: statement }
         : statement;
@@ -101,6 +98,26 @@ export function createPoolClient(options: PoolClientOptions): typeof Client {
         this.#isGathering = false;
         stream.uncork();
       });
+    }
+
+    #observeBeginning(statement: string): void {
+      const statementMs = findStatementMs(statement);
+      if (statementMs === undefined) return;
+      this.#statementMs = statementMs;
+      this.#hasFailed = false;
+    }
+
+    /**
+     * Takes an error as one of a pooler only if it is the first of its transaction: Postgres
+     * prepares no statement after a failed one, and does not know it when it is used again in the
+     * same round trip.
+     */
+    #observeError(error: unknown): void {
+      if (!(error instanceof DatabaseError)) return;
+      silence.end();
+      const isLost = lostStatement.has(error.code) && !this.#hasFailed;
+      this.#hasFailed = true;
+      if (isLost && names.stop()) onUnprepared();
     }
 
     /** Closes the connection at once: an orderly end would wait for the responses. */
@@ -132,7 +149,7 @@ export function createPoolClient(options: PoolClientOptions): typeof Client {
       };
       response.then(
         () => (report(), silence.end()),
-        (error: unknown) => (report(error), observeError(error)),
+        (error: unknown) => (report(error), this.#observeError(error)),
       );
     }
   };

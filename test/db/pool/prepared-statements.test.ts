@@ -2,15 +2,16 @@ import test, { type ExecutionContext } from 'ava';
 import { sql } from 'kysely';
 import { Client } from 'pg';
 import { openDatabase, type Database, type Tx } from '../../../app/db/database.ts';
+import { inTurn } from '../../../app/db/pipeline.ts';
 import { createStatementNames } from '../../../app/db/pool/statement-names.ts';
 import { startProxiedDatabase } from '../../support/network/proxied-database.ts';
 
 /** Opens a database with a pool of one connection. */
-async function open(t: ExecutionContext) {
+async function open(t: ExecutionContext, onUnprepared?: () => void) {
   const { settings, ownerUrl, ...database } = await startProxiedDatabase();
   t.teardown(() => database[Symbol.asyncDispose]());
   const { DATABASE_URL: url, DATABASE_SERVICE_URL: serviceUrl } = settings;
-  const db = await openDatabase({ url, serviceUrl, poolSize: 1 });
+  const db = await openDatabase({ url, serviceUrl, poolSize: 1, onUnprepared });
   t.teardown(() => db.close());
   return { db, ownerUrl };
 }
@@ -70,6 +71,23 @@ test('a statement that fails repeatedly keeps its error and breaks no later one'
     await t.throwsAsync(db.asService(insertTwice), { message: /audit_totals_pkey/ });
   }
   t.true((await db.asService(readSlots)).some(({ slot }) => slot === 1_000));
+});
+
+test('a statement that is refused before it is prepared keeps its name', async (t) => {
+  let isUnprepared = false;
+  const { db } = await open(t, () => {
+    isUnprepared = true;
+  });
+  for (let n = 0; n < 2; n += 1) await db.asService(readSlots);
+  for (let n = 0; n < 2; n += 1) {
+    const work = db.asService((tx) =>
+      inTurn(sql`select 1 / 0`.execute(tx), readSlots(tx), readSlots(tx), readSlots(tx)),
+    );
+    await t.throwsAsync(work, { code: '22012' });
+  }
+  await db.asService(readSlots);
+  t.is((await preparedTexts(db)).length, 1);
+  t.false(isUnprepared);
 });
 
 test('a migration may change a table that a running app has read', async (t) => {
