@@ -105,7 +105,8 @@ export async function transaction<T>(
       beginning.catch(() => undefined);
       // The first statements of the work are sent before the transaction has begun.
       const working = checksLocks ? alone(() => work(tx)) : work(tx);
-      const begunAndDone = inTurn(beginning, working);
+      const begunAndDone = Promise.all([beginning, working]);
+      begunAndDone.catch(() => undefined);
       if (!atOnce) await Promise.race([begunAndDone, idle.exceeded]);
       isOver = true;
       const ending = inTurn(begunAndDone, ...atCommit.statements, send(commit));
