@@ -1,6 +1,9 @@
 import { randomUUID } from 'node:crypto';
+import { setTimeout as pause } from 'node:timers/promises';
 import test from 'ava';
+import { until } from '../../app/dev/processes/until.ts';
 import { createEntryPurge } from '../../app/jobs/operation/purge.ts';
+import { createLog } from '../../app/telemetry/log.ts';
 import { readRow } from '../support/jobs/job-system.ts';
 import { startTrials, trialType } from '../support/jobs/trial.ts';
 
@@ -29,6 +32,29 @@ test('a purge of the queue spares the entries of jobs that are not over', async 
   t.is(await purge('all tenants', now), 1);
   t.is(await queue.restore([entry(waiting)]), 0, 'the entry is still there');
   t.is(await queue.restore([entry(orphan)]), 1);
+});
+
+test('a consumer that stops hands out no entry any more, and loses none', async (t) => {
+  const { queue } = await startTrials(t, done);
+  const entries = Array.from({ length: 200 }, () => ({ type: 'TRIAL', id: randomUUID() }));
+  t.is(await queue.restore(entries), entries.length);
+  const handled: string[] = [];
+  let stopping: Promise<void> | undefined;
+  const late: string[] = [];
+  queue.consume('TRIAL', {
+    concurrency: 4,
+    log: createLog('silent'),
+    async handle({ id }) {
+      (stopping === undefined ? handled : late).push(id);
+      await pause(1);
+      if (handled.length >= 50) stopping ??= queue.stopConsumers();
+      return undefined;
+    },
+  });
+  await until(() => stopping !== undefined, { what: 'the stop', timeoutMs: 60_000 });
+  await stopping;
+  t.deepEqual(late, []);
+  t.is(await queue.restore(entries.filter(({ id }) => !handled.includes(id))), 0);
 });
 
 test('Redis holds ids of jobs and no payload', async (t) => {

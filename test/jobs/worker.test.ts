@@ -2,6 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { setTimeout as pause } from 'node:timers/promises';
 import test from 'ava';
 import { sql } from 'kysely';
+import type { Tx } from '../../app/db/database.ts';
 import { until } from '../../app/dev/processes/until.ts';
 import { JobFailure } from '../../app/jobs/types/job-failure.ts';
 import { jobType } from '../../app/jobs/types/job-type.ts';
@@ -109,6 +110,28 @@ test('a shutdown interrupts a job, which another worker runs again', async (t) =
   other.startWorker();
   const row = await untilState(db, id, 'COMPLETED');
   t.like(row, { attempts: 1, token: 2 });
+});
+
+test('a job whose claim is under way at a shutdown is interrupted too', async (t) => {
+  const type = trialType(({ signal }) => pause(60_000, undefined, { signal }));
+  const { db, submit, startWorker } = await startTrials(t, type);
+  const id = await submit('TRIAL');
+  const locked = Promise.withResolvers<void>();
+  const stopping = Promise.withResolvers<void>();
+  const locking = db.asService(async (tx) => {
+    await sql`lock table jobs in exclusive mode`.execute(tx);
+    locked.resolve();
+    await stopping.promise;
+  });
+  await locked.promise;
+  const worker = startWorker();
+  const isWaiting = async (tx: Tx) =>
+    (await sql`select from pg_locks where not granted`.execute(tx)).rows.length > 0;
+  await until(() => db.asService(isWaiting), { what: 'the claim to wait', timeoutMs: 60_000 });
+  const stopped = worker.stop();
+  stopping.resolve();
+  await Promise.all([locking, stopped]);
+  t.like(await readRow(db, id), { state: 'PENDING', attempts: 0, token: 1 });
 });
 
 test('a worker whose lease was taken over stores nothing', async (t) => {

@@ -32,6 +32,8 @@ export interface ConsumerOptions {
 /** Milliseconds within which entries in hand must be done after a stop. */
 const stopMs = 5_000;
 const retryMs = 1_000;
+/** Milliseconds after which an entry is handed out again that came to a consumer as it stopped. */
+const handedOnMs = 1_000;
 
 export type Consumer = ReturnType<typeof startConsumer>;
 
@@ -52,10 +54,14 @@ export function startConsumer({ redis, name, prefix, concurrency, handle, log }:
     connections.push(copy);
     return copy;
   };
+  let isStopping = false;
   const worker = new Worker(
     name,
     async (entry, token) => {
-      const pauseMs = await handle({ id: entry.id ?? '', isNew: entry.attemptsStarted <= 1 });
+      // BullMQ goes on to take entries for a moment, such as those that the stop interrupted.
+      const pauseMs = isStopping
+        ? handedOnMs
+        : await handle({ id: entry.id ?? '', isNew: entry.attemptsStarted <= 1 });
       if (pauseMs === undefined) return;
       await entry.moveToDelayed(Date.now() + pauseMs, token);
       throw new DelayedError();
@@ -83,6 +89,7 @@ export function startConsumer({ redis, name, prefix, concurrency, handle, log }:
   return {
     /** Takes no more entries, and resolves once those in hand are done, or after 5 s. */
     async stop(): Promise<void> {
+      isStopping = true;
       // Without Redis, nothing that BullMQ waits for would come.
       const isConnected = connections.every(({ status }) => status === 'ready');
       await within(stopMs, worker.close(!isConnected));

@@ -41,6 +41,7 @@ export type JobWorker = ReturnType<typeof startJobWorker>;
 export function startJobWorker({ db, audit, queue, types, log }: WorkerOptions) {
   const attempts = createAttempts({ db, audit, log });
   const running = new Set<Attempt>();
+  let isStopping = false;
   const claim = createBatches(claimsAtOnce, (ids: readonly string[]) =>
     db.asService((tx) => claimJobs(tx, ids)),
   );
@@ -51,6 +52,8 @@ export function startJobWorker({ db, audit, queue, types, log }: WorkerOptions) 
     const late = new JobFailure('time_limit_exceeded', { mayRetry: true });
     const timer = setTimeout(() => attempt.abort(late), type.timeLimitSeconds * 1_000);
     running.add(attempt);
+    // The claim of this job was under way when the worker stopped.
+    if (isStopping) attempt.abort(new Interrupted());
     try {
       return await attempts.make(job, type, controller.signal);
     } finally {
@@ -99,6 +102,7 @@ export function startJobWorker({ db, audit, queue, types, log }: WorkerOptions) 
   return {
     /** Interrupts the jobs of this process, which others then run, and stops. */
     async stop(): Promise<void> {
+      isStopping = true;
       const stopped = queue.stopConsumers();
       for (const { abort } of running) abort(new Interrupted());
       await Promise.all([stopped, reconciler.stop()]);
