@@ -1,12 +1,30 @@
 import { Client } from 'pg';
 import { asAdmin, type DatabaseAccess } from '../../../app/dev/postgres/database.ts';
 
-/** The buffers that each execution of a statement read or wrote, by the text of the statement. */
+/**
+ * The buffers that each execution of a statement read or wrote, by the text of the statement. Those
+ * of a statement that writes a batch are divided by the number of its rows.
+ */
 export type Buffers = ReadonlyMap<string, readonly number[]>;
 
 interface Explained {
   readonly 'Query Text': string;
-  readonly Plan: { readonly 'Shared Hit Blocks': number; readonly 'Shared Read Blocks': number };
+  readonly Plan: Plan & {
+    readonly 'Shared Hit Blocks': number;
+    readonly 'Shared Read Blocks': number;
+  };
+}
+
+interface Plan {
+  readonly 'Node Type': string;
+  readonly 'Actual Rows': number;
+  readonly Plans?: readonly Plan[];
+}
+
+/** Returns the number of rows that a plan wrote to the table to which it wrote most, at least 1. */
+function writtenRows({ 'Node Type': type, Plans: inner = [] }: Plan): number {
+  const written = type === 'ModifyTable' ? inner.map((plan) => plan['Actual Rows']) : [];
+  return Math.max(1, ...written, ...inner.map(writtenRows));
 }
 
 /**
@@ -59,7 +77,8 @@ export function watchNotices(): NoticeWatch {
   function note(database: string, { 'Query Text': text, Plan: plan }: Explained): void {
     const ofDatabase = found.get(database) ?? new Map<string, number[]>();
     const counts = ofDatabase.get(text) ?? [];
-    counts.push(plan['Shared Hit Blocks'] + plan['Shared Read Blocks']);
+    const buffers = plan['Shared Hit Blocks'] + plan['Shared Read Blocks'];
+    counts.push(buffers / writtenRows(plan));
     found.set(database, ofDatabase.set(text, counts));
   }
 

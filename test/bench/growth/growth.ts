@@ -134,7 +134,10 @@ async function measureTimes(few: Subject, many: Subject): Promise<Growth[]> {
   }));
 }
 
-/** Returns the median buffers of each statement that was executed several times with both. */
+/**
+ * Returns the median buffers, for each row of a batch, of each statement that was executed several
+ * times with both.
+ */
 function compare(few: Buffers = new Map(), many: Buffers = new Map()): Growth[] {
   return [...few].flatMap(([text, ofFew]) => {
     const ofMany = many.get(text) ?? [];
