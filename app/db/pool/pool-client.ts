@@ -56,7 +56,6 @@ export function createPoolClient(options: PoolClientOptions): typeof Client {
   const { url, loginMs, statementMs: usualMs, silence, onAnswered, onUnprepared } = options;
   const names = createStatementNames();
 
-
   return class PoolClient extends Client {
     /** The limit of the transaction under way. */
     #statementMs = usualMs;
