@@ -1,9 +1,9 @@
 import { AsyncLocalStorage } from 'node:async_hooks';
 import { CompiledQuery, type DatabaseConnection, type Kysely } from 'kysely';
-import { DatabaseError } from 'pg';
 import { AppError } from '../errors/app-error.ts';
 import { watchLocks } from './lock-order.ts';
 import type { Login } from './login.ts';
+import { hasState } from './pg-error.ts';
 import type { Schema } from './schema.ts';
 import { isUnavailable } from './unavailable.ts';
 import { findQuotaError } from './usage/quota.ts';
@@ -61,10 +61,8 @@ function alone<T>(work: () => Promise<T>): Promise<T> {
   return withinTransaction.run(true, work);
 }
 
-/** Returns whether Postgres refused a statement because an earlier one had failed. */
-function isRefusal(error: unknown): boolean {
-  return error instanceof DatabaseError && error.code === '25P02';
-}
+/** The SQLSTATE with which Postgres refuses a statement because an earlier one failed. */
+const refused = '25P02';
 
 interface Beginning {
   /** The statements that begin the transaction and set `limits`. */
@@ -117,7 +115,7 @@ export async function transaction<T>(
       // A failed rollback must not hide the error that caused it.
       await send('rollback').catch(() => undefined);
       // Postgres refused the statement after the failure of one that goes with the commit.
-      if (isRefusal(error)) await inTurn(...atCommit.statements);
+      if (hasState(error, refused)) await inTurn(...atCommit.statements);
       throw error;
     } finally {
       idle.stop();

@@ -3,7 +3,6 @@ import type { z } from 'zod';
 import { reachOf, type Reach } from '../accounts/reach.ts';
 import type { Clock } from '../async/clock.ts';
 import { atOnce, type Database, type Tx } from '../db/database.ts';
-import { commitWith } from '../db/transaction.ts';
 import { violatesUnique } from '../db/pg-error.ts';
 import { AppError } from '../errors/app-error.ts';
 import type { Caller } from '../http/requests/caller.ts';
@@ -30,7 +29,7 @@ import {
 } from './records/document-rows.ts';
 import { findFile, insertVersion, refusingDuplicates, versionOf } from './records/file-claim.ts';
 import { insertKeywords } from './records/keyword-rows.ts';
-import { loadPage, type DocumentsPage } from './records/pages.ts';
+import { readPage, type DocumentsPage } from './records/pages.ts';
 import type { CreateDocument, DocumentView } from './records/schema.ts';
 import type { AuthorStatement } from '../statements/schema.ts';
 import type { Statements } from '../statements/statements.ts';
@@ -86,11 +85,11 @@ export function createDocuments(options: DocumentsOptions) {
     },
 
     /** Lists the caller's documents, newest first; `cursor` is the last place of the last page. */
-    async list(
+    list: (
       { caller }: ServiceRequest,
       { limit, cursor }: { readonly limit: number; readonly cursor?: string | undefined },
-    ): Promise<DocumentsPage> {
-      const { page } = await db.asUser(caller, async (tx) => {
+    ): Promise<DocumentsPage> =>
+      readPage(db, caller, limit, async (tx) => {
         let query = tx
           .selectFrom('documents')
           .select('place')
@@ -99,13 +98,8 @@ export function createDocuments(options: DocumentsOptions) {
           .orderBy('place', 'desc')
           .limit(limit + 1);
         if (cursor !== undefined) query = query.where('place', '<', cursor);
-        const places = (await query.execute()).map(({ place }) => place);
-        const loading = loadPage(tx, caller, places, limit);
-        commitWith(tx, loading);
-        return { page: loading };
-      });
-      return page;
-    },
+        return (await query.execute()).map(({ place }) => place);
+      }),
 
     /** Returns a document in its current version. Throws not_found. */
     get: ({ caller }: ServiceRequest, id: string): Promise<RevisedDocument> =>

@@ -1,6 +1,7 @@
 import { sql } from 'kysely';
 import type { z } from 'zod';
-import type { Owner, Tx } from '../../db/database.ts';
+import type { Database, Owner, Tx } from '../../db/database.ts';
+import { commitWith } from '../../db/transaction.ts';
 import { compileOnce } from '../../db/compile-once.ts';
 import { pageBytes } from '../../http/responses/page.ts';
 import { selectDocuments } from './document-rows.ts';
@@ -16,10 +17,24 @@ export interface DocumentsPage {
 }
 
 /**
- * Loads a page of the owner's documents, newest first. `places` must be in this order and, if
- * further documents exist, contain one place more than `limit`.
+ * Reads a page of the owner's documents, newest first. `findPlaces` must return places in this
+ * order and, if further documents exist, one place more than `limit`.
  */
-export async function loadPage(
+export async function readPage(
+  db: Database,
+  owner: Owner,
+  limit: number,
+  findPlaces: (tx: Tx) => Promise<readonly string[]>,
+): Promise<DocumentsPage> {
+  const { page } = await db.asUser(owner, async (tx) => {
+    const loading = loadPage(tx, owner, await findPlaces(tx), limit);
+    commitWith(tx, loading);
+    return { page: loading };
+  });
+  return page;
+}
+
+async function loadPage(
   tx: Tx,
   owner: Owner,
   places: readonly string[],

@@ -1,6 +1,6 @@
 import type { Database } from '../../db/database.ts';
 import type { ServiceRequest } from '../../http/requests/request.ts';
-import { loadPage, type DocumentsPage } from '../records/pages.ts';
+import { readPage, type DocumentsPage } from '../records/pages.ts';
 import { selectMatches, type Wanted } from './matches.ts';
 
 export type DocumentSearch = ReturnType<typeof createDocumentSearch>;
@@ -17,11 +17,10 @@ export function createDocumentSearch({ db }: { readonly db: Database }) {
       wanted: Wanted,
       { limit, cursor }: { readonly limit: number; readonly cursor?: string | undefined },
     ): Promise<DocumentsPage> =>
-      db.asUser(caller, async (tx) => {
+      readPage(db, caller, limit, async (tx) => {
         const page = { limit: limit + 1, cursor };
         const matches = await selectMatches(caller.userId, wanted, page).execute(tx);
-        const places = matches.rows.map(({ place }) => place);
-        return loadPage(tx, caller, places, limit);
+        return matches.rows.map(({ place }) => place);
       }),
   };
 }

@@ -1,8 +1,9 @@
 import { randomBytes, randomUUID } from 'node:crypto';
+import { setTimeout as pause } from 'node:timers/promises';
 import anyTest, { type TestFn } from 'ava';
-import { v7 as uuidv7 } from 'uuid';
 import { createSealerStore, type SealerStore } from '../../../app/audit/sealing/sealer-store.ts';
 import { openDatabase, type Database } from '../../../app/db/database.ts';
+import { insertEntries } from '../../support/audit/unsealed.ts';
 import { connectAs } from '../../support/accounts/two-tenants.ts';
 import { createSql, type Sql } from '../../support/vault/sql.ts';
 import { startVault, type TestVault } from '../../support/vault/vault.ts';
@@ -38,18 +39,6 @@ test.after.always(async ({ context: { db, vault } }) => {
   await db.close();
   await vault.stop();
 });
-
-async function insertEntries(sql: Sql, count: number): Promise<string[]> {
-  const ids = Array.from({ length: count }, () => uuidv7());
-  await sql(
-    `insert into audit_log
-       (id, user_id, tenant_id, resource_type, resource_id, seq, action, canonical)
-     select id, $2, 'default', 'upload', id::text, 1, 'upload.created', '{}'
-     from unnest($1::uuid[]) id`,
-    [ids, randomUUID()],
-  );
-  return ids;
-}
 
 const sealOf = (keyId: string) => (id: string) => ({
   id,
@@ -119,12 +108,8 @@ test('a key that is being retired seals nothing', async (t) => {
   await retiring.query('begin');
   await retiring.query(`update signing_keys set state = 'RETIRED', retired_at = now()`);
   const stored = store.storeSeals(claimId, keyId, ids.map(sealOf(keyId)));
-  t.is(await Promise.race([stored, waits(500)]), 'waits');
+  t.is(await Promise.race([stored, pause(500, 'waits')]), 'waits');
   await retiring.query('commit');
   t.false(await stored);
   t.deepEqual((await readState(sql)).waiting, ids);
 });
-
-function waits(ms: number): Promise<'waits'> {
-  return new Promise((resolve) => setTimeout(resolve, ms, 'waits'));
-}

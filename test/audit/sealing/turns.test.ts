@@ -11,7 +11,7 @@ import { until } from '../../../app/dev/processes/until.ts';
 import { connectAs } from '../../support/accounts/two-tenants.ts';
 import { createSql, type Sql } from '../../support/vault/sql.ts';
 import { startVault, type TestVault } from '../../support/vault/vault.ts';
-import { pretendSealed } from '../../support/audit/unsealed.ts';
+import { insertEntries, pretendSealed } from '../../support/audit/unsealed.ts';
 
 // The tests are serial: a claim leases the entries of the whole table.
 const test = anyTest.serial as TestFn<{
@@ -30,23 +30,6 @@ test.after.always(async (t) => {
   await t.context.db.close();
   await t.context.vault.stop();
 });
-
-/** Inserts pending entries of an owner and returns their ids, oldest first. */
-async function insertEntries(
-  sql: Sql,
-  count: number,
-  ownerId: string = randomUUID(),
-): Promise<string[]> {
-  const ids = Array.from({ length: count }, () => uuidv7());
-  await sql(
-    `insert into audit_log
-       (id, user_id, tenant_id, resource_type, resource_id, seq, action, canonical)
-     select id, $2, 'default', 'upload', id::text, 1, 'upload.created', '{}'
-     from unnest($1::uuid[]) id`,
-    [ids, ownerId],
-  );
-  return ids;
-}
 
 const idsOf = (entries: readonly { readonly id: string }[]) => entries.map(({ id }) => id);
 

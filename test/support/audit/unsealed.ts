@@ -1,4 +1,5 @@
 import { randomUUID } from 'node:crypto';
+import { v7 as uuidv7 } from 'uuid';
 import type { Sql } from '../vault/sql.ts';
 import { eventOf, type TestTrail } from './entries.ts';
 
@@ -76,4 +77,21 @@ export async function appendSpoilt(
 /** Ends the lease of an entry, so that sealers take it. */
 export async function release(sql: Sql, id: string): Promise<void> {
   await sql('update audit_queue set claimed_until = null where entry_id = $1', [id]);
+}
+
+/** Inserts pending entries of an owner and returns their ids, oldest first. */
+export async function insertEntries(
+  sql: Sql,
+  count: number,
+  ownerId: string = randomUUID(),
+): Promise<string[]> {
+  const ids = Array.from({ length: count }, () => uuidv7());
+  await sql(
+    `insert into audit_log
+       (id, user_id, tenant_id, resource_type, resource_id, seq, action, canonical)
+     select id, $2, 'default', 'upload', id::text, 1, 'upload.created', '{}'
+     from unnest($1::uuid[]) id`,
+    [ids, ownerId],
+  );
+  return ids;
 }
