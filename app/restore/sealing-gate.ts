@@ -15,9 +15,9 @@ export function sealWhenAdmitted(admission: Admission, { store, signing }: Seali
   return {
     store: {
       ...store,
-      async claim(claimId, limit) {
+      async claim(limit) {
         admission.assertAdmitted();
-        return store.claim(claimId, limit);
+        return store.claim(limit);
       },
     },
     signing: {

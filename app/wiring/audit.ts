@@ -8,8 +8,10 @@ import { routeSeals } from '../audit/sealing/routed-seals.ts';
 import { createProofReads } from '../audit/proof-reads.ts';
 import { createProofs } from '../audit/proofs/proofs.ts';
 import { startSealer } from '../audit/sealing/sealer.ts';
+import { createQueueCursor } from '../audit/sealing/queue-cursor.ts';
 import { createSealerStore } from '../audit/sealing/sealer-store.ts';
 import { createStoredProofs } from '../audit/proofs/stored-proofs.ts';
+import { limitTallied } from '../audit/tallies/room.ts';
 import { startTallies } from '../audit/tallies/tallies.ts';
 import { createAct } from '../audit-trail/act.ts';
 import { createAppendingSpans } from '../audit-trail/appending-spans.ts';
@@ -50,8 +52,10 @@ export function startAudit(config: Config['audit'], options: AuditOptions) {
   const { clocks, wakes, metrics, clock, log } = options;
   const stopping = new AbortController();
   const signal = createWakeSignal();
+  const cursor = createQueueCursor();
   const backlog = watchBacklog({
     db,
+    cursor,
     limit: config.backlogLimit,
     ownerLimit: config.ownerBacklogLimit,
     log,
@@ -72,15 +76,15 @@ export function startAudit(config: Config['audit'], options: AuditOptions) {
   const act = createAct({ db, audit, plans });
   const registry = createKeyRegistry({ db, signer, audit, clock });
   const keys = fetchLabelledKeys({ signer, registry, log, stop: stopping.signal });
-  const store = createSealerStore(db);
+  const store = createSealerStore(db, cursor);
   const signing = createEntrySigning({ signer: routeSeals(signer), issuer });
   const sealing = { ...sealWhenAdmitted(admission, { store, signing }), signer, registry };
   const onBatch = metrics.audit.signed;
   const sealer = startSealer({ ...sealing, spans, signal, wakes, onBatch, clock, log });
   metrics.audit.readPause(() => sealer.pause);
-  const maxUnsealed = Math.ceil(config.backlogLimit / 10);
-  const tallies = startTallies({ db, audit, clock, log, limit: config.tallyLimit, maxUnsealed });
-  const custody = startCustody({ db, audit, log, maxUnsealed });
+  const readRoom = limitTallied(cursor, Math.ceil(config.backlogLimit / 10));
+  const tallies = startTallies({ db, audit, clock, log, limit: config.tallyLimit, readRoom });
+  const custody = startCustody({ db, audit, log, readRoom });
   const storedProofs = createStoredProofs({ db, registry });
   const proofs = createProofs({ db, storedProofs, sealer });
   const threads = createVerifyingThreads({ count: 2 });

@@ -1,6 +1,8 @@
 import { randomUUID } from 'node:crypto';
 import anyTest, { type ExecutionContext, type TestFn } from 'ava';
 import type { TalliedEvent } from '../../app/audit/tallies/tallied-event.ts';
+import { createQueueCursor } from '../../app/audit/sealing/queue-cursor.ts';
+import { limitTallied } from '../../app/audit/tallies/room.ts';
 import { startTallies } from '../../app/audit/tallies/tallies.ts';
 import { recordTallies } from '../../app/audit/tallies/recorder.ts';
 import type { Clock } from '../../app/async/clock.ts';
@@ -19,7 +21,6 @@ test.beforeEach(async (t) => {
 test.afterEach.always((t) => t.context.vault.stop());
 
 const log = createLog('silent');
-const maxUnsealed = 1_000;
 const past = new Date('2026-01-02T03:04:56.789Z');
 
 function failureOf(userId: string, addressHash = 'a1'): TalliedEvent {
@@ -34,13 +35,13 @@ function failureOf(userId: string, addressHash = 'a1'): TalliedEvent {
 
 /** Starts tallies on the vault's database; the vault's own worker records those of past minutes. */
 async function openTallies(t: ExecutionContext<{ vault: TestVault }>, clock: Clock = () => past) {
-  const { db, trail: audit, close } = await openTrail(t.context.vault);
-  const tallies = startTallies({ db, audit, clock, log, limit: 1_000, maxUnsealed });
+  const { db, trail: audit, readRoom, close } = await openTrail(t.context.vault);
+  const tallies = startTallies({ db, audit, clock, log, limit: 1_000, readRoom });
   t.teardown(async () => {
     await tallies.stop();
     await close();
   });
-  return { db, audit, tallies };
+  return { db, audit, readRoom, tallies };
 }
 
 async function entriesOf(sql: Sql, userId: string) {
@@ -89,10 +90,10 @@ test('equal events of one minute become one entry with their count', async (t) =
 test('processes that record concurrently make one entry of each tally', async (t) => {
   const { vault, sql } = t.context;
   const now = () => new Date();
-  const { db, audit, tallies } = await openTallies(t);
+  const { db, audit, readRoom, tallies } = await openTallies(t);
   const users = Array.from({ length: 30 }, () => randomUUID());
   await Promise.all(users.map((userId) => tallies.add(failureOf(userId))));
-  await Promise.all(Array.from({ length: 6 }, () => recordTallies(db, audit, now, maxUnsealed)));
+  await Promise.all(Array.from({ length: 6 }, () => recordTallies(db, audit, now, readRoom)));
   await until(async () => (await sql('select 1 from audit_tallies')).length === 0, {
     what: `no tally in ${vault.baseUrl}`,
     timeoutMs: 60_000,
@@ -109,20 +110,20 @@ test('processes that record concurrently make one entry of each tally', async (t
 test('a tally of the current minute is not recorded yet', async (t) => {
   const { sql } = t.context;
   const soon = new Date(Date.now() + 3_600_000);
-  const { db, audit, tallies } = await openTallies(t, () => soon);
+  const { db, audit, readRoom, tallies } = await openTallies(t, () => soon);
   const userId = randomUUID();
   await tallies.add(failureOf(userId));
-  await recordTallies(db, audit, () => soon, maxUnsealed);
+  await recordTallies(db, audit, () => soon, readRoom);
   t.is((await entriesOf(sql, userId)).length, 0);
-  await recordTallies(db, audit, () => new Date(soon.getTime() + 70_000), maxUnsealed);
+  await recordTallies(db, audit, () => new Date(soon.getTime() + 70_000), readRoom);
   t.is((await entriesOf(sql, userId)).length, 1);
 });
 
 test('beyond the limit of tallies events still count, but under no user’s id', async (t) => {
   const { sql } = t.context;
-  const { db, trail: audit } = await openTrail(t.context.vault);
+  const { db, trail: audit, readRoom } = await openTrail(t.context.vault);
   const soon = () => new Date(Date.now() + 3_600_000);
-  const tallies = startTallies({ db, audit, clock: soon, log, limit: 3, maxUnsealed });
+  const tallies = startTallies({ db, audit, clock: soon, log, limit: 3, readRoom });
   t.teardown(async () => {
     await tallies.stop();
     await db.close();
@@ -160,6 +161,6 @@ test('unsealed entries hold tallies back only if they are entries of tallies', a
   });
   const users = Array.from({ length: 5 }, () => randomUUID());
   for (const userId of users) await tallies.add(failureOf(userId));
-  await recordTallies(db, audit, later, 3);
+  await recordTallies(db, audit, later, limitTallied(createQueueCursor(), 3));
   t.is((await sql('select 1 from audit_tallies')).length, 2);
 });

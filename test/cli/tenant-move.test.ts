@@ -44,7 +44,7 @@ test('events tallied before a move are recorded after it, without gaps in seq', 
   const { vault, sql, cli } = t.context;
   const account = await createAccount(vault);
   const { id: userId } = await accountRow(t.context, account);
-  const { db, trail, close } = await openTrail(vault);
+  const { db, trail, readRoom, close } = await openTrail(vault);
   t.teardown(close);
   const resource = { type: 'account', id: userId };
   const before = { userId, tenantId: 'default' };
@@ -52,7 +52,7 @@ test('events tallied before a move are recorded after it, without gaps in seq', 
   const failed = { action: 'auth.login_failed', actor: anonymous, resource, data: {} } as const;
   await vault.services.tallies.add({ ...failed, owner: before });
   t.is((await cli('grant', account, '--tenant', 'elsewhere')).code, 0);
-  await recordTallies(db, trail, () => new Date(Date.now() + 120_000), 1_000);
+  await recordTallies(db, trail, () => new Date(Date.now() + 120_000), readRoom);
   const [entry] = await sql(
     `select tenant_id from audit_entries where user_id = $1 and action = 'auth.login_failed'`,
     [userId],

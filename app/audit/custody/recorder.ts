@@ -3,14 +3,13 @@ import type { AuditEvent } from '../../audit-trail/event.ts';
 import { tryLockName } from '../../db/advisory-lock.ts';
 import { ofQueue, type Database } from '../../db/database.ts';
 import { AppError } from '../../errors/app-error.ts';
-import { countUnsealed } from '../tallies/recorder.ts';
+import type { Room } from '../tallies/room.ts';
 import { endAbandoned, isAnyStored, takeFinished, type FinishedDownload } from './download-rows.ts';
 
 export interface RecorderOptions {
   readonly db: Database;
   readonly audit: Pick<AuditTrail, 'appendAll' | 'assertWritable'>;
-  /** Number of unsealed entries of tallies and downloads from which on downloads wait. */
-  readonly maxUnsealed: number;
+  readonly readRoom: Room;
 }
 
 const batchSize = 50;
@@ -21,7 +20,7 @@ const batchSize = 50;
  * have let their leases expire. Resolves with whether there may be more to record soon.
  */
 export async function recordDownloads(
-  { db, audit, maxUnsealed }: RecorderOptions,
+  { db, audit, readRoom }: RecorderOptions,
   { endsAbandoned }: { readonly endsAbandoned: boolean },
 ): Promise<boolean> {
   if (isBacklogFull(audit)) return true;
@@ -32,7 +31,7 @@ export async function recordDownloads(
       isAny = await isAnyStored(tx);
       if (!isAny || !(await tryLockName(tx, 'downloads'))) return 0;
       if (endsAbandoned) await endAbandoned(tx);
-      const room = Math.min(batchSize, maxUnsealed - (await countUnsealed(tx, maxUnsealed)));
+      const room = Math.min(batchSize, await readRoom(tx));
       if (room <= 0) return 0;
       const finished = await takeFinished(tx, room);
       audit.appendAll(tx, finished.map(toEvent));

@@ -8,6 +8,7 @@ import {
   assertWaiting,
   claimLetters,
   countWaiting,
+  endLeases,
   keepLetter,
   lease,
   listWaiting,
@@ -103,7 +104,7 @@ export function createDlqRetry(options: DlqOptions) {
     keyId: string,
     { seals, faults }: Signed,
   ): Promise<RetriedEntry[] | undefined> {
-    const stored = await storeSeals(tx, 'audit_dead_letters', claimId, keyId, seals);
+    const stored = await storeSeals(tx, { keyId, seals }, endLeases(claimId));
     if (stored === undefined) return undefined;
     const letters = await recoverLetters(tx, stored, clock());
     const outcomes = letters.map(({ id, attempts }) => recovered(id, attempts));

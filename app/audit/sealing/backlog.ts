@@ -2,12 +2,13 @@ import { sql } from 'kysely';
 import { ofQueue, type Database } from '../../db/database.ts';
 import { poll } from '../../async/repeat.ts';
 import type { Log } from '../../telemetry/log.ts';
-import { createQueueCursor, nextFrom, type QueueReading } from './queue-cursor.ts';
+import { nextFrom, type QueueCursor, type QueueReading } from './queue-cursor.ts';
 
 const pauses = { busyMs: 1_000, idleMs: 5_000 };
 
 interface BacklogOptions {
   readonly db: Database;
+  readonly cursor: QueueCursor;
   /** Number of unsigned entries above which the backlog is full for everybody. */
   readonly limit: number;
   /**
@@ -29,11 +30,10 @@ interface Counted {
  * are any or this process appends some, and every 5 s otherwise.
  */
 export function watchBacklog(options: BacklogOptions) {
-  const cursor = createQueueCursor();
   let counted: Counted = { isFull: false, fullOwners: new Set() };
 
   async function count(): Promise<boolean> {
-    const { total, owners } = await cursor.read((from) => readBacklog(options, from));
+    const { total, owners } = await options.cursor.read((from) => readBacklog(options, from));
     counted = { isFull: total > options.limit, fullOwners: new Set(owners) };
     return total > 0;
   }

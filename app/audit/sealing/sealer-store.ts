@@ -1,13 +1,19 @@
+import { randomUUID } from 'node:crypto';
 import { sql, type RawBuilder } from 'kysely';
-import type { Seal } from '../../../signer/protocol/protocol.ts';
 import { atOnce, ofQueue, type Database, type Tx } from '../../db/database.ts';
-import { rowMismatch, type ClaimedEntry, type SealFault } from './entry-signing.ts';
-import { createQueueCursor, nextFrom, type QueueReading } from './queue-cursor.ts';
-import { storeSeals } from './stored-seals.ts';
-import { createTurns } from './turns.ts';
+import { rowMismatch, type SealFault } from './entry-signing.ts';
+import { nextFrom, type QueueCursor, type QueueReading } from './queue-cursor.ts';
+import { storeSeals, type SignedEntries } from './stored-seals.ts';
+import { createTurns, type QueuedEntry } from './turns.ts';
 
 const maxAttempts = 5;
 const stepAsideSeconds = 5;
+
+/** The entries that one batch has leased. */
+export interface Claim {
+  readonly id: string;
+  readonly entries: readonly QueuedEntry[];
+}
 
 /** The sealer's transactions. No transaction stays open while the HSM signs. */
 export interface SealerStore {
@@ -15,65 +21,59 @@ export interface SealerStore {
    * Leases up to `limit` pending entries that are not leased. Owners take turns, so that the
    * backlog of one delays no other; of each owner the oldest entries come first.
    */
-  claim(claimId: string, limit: number): Promise<readonly ClaimedEntry[]>;
+  claim(limit: number): Promise<Claim>;
   /**
    * Stores seals. The first writer wins: entries that another batch has sealed or leased meanwhile
    * are not changed. Stores nothing and resolves with false if the signing key is no longer active.
    */
-  storeSeals(claimId: string, keyId: string, seals: readonly Seal[]): Promise<boolean>;
-  /** Releases the lease of unsealed entries, without counting a failed attempt. */
-  release(claimId: string, entryIds: readonly string[]): Promise<void>;
+  storeSeals(claim: Claim, signed: SignedEntries): Promise<boolean>;
+  /** Releases the lease of the entries that are not sealed, without counting a failed attempt. */
+  release(claim: Claim): Promise<void>;
   /**
-   * Releases the lease of an entry that may have made the signer fail. The entry cannot be leased
-   * for 5 s, so that other entries are sealed first.
+   * Releases the lease of entries that may have made the signer fail. They cannot be leased for
+   * 5 s, so that other entries are sealed first.
    */
-  stepAside(claimId: string, entryId: string): Promise<void>;
+  stepAside(claim: Claim): Promise<void>;
   /** Resolves with whether any entry is pending, leased or not. */
   hasWaiting(): Promise<boolean>;
   /**
    * Counts a failed attempt that the entry itself caused. The fifth failure moves the entry to the
    * dead-letter queue, as does the first for a text that contradicts its row.
    */
-  recordFault(claimId: string, fault: SealFault): Promise<void>;
+  recordFault(claim: Claim, fault: SealFault): Promise<void>;
 }
 
-export function createSealerStore(db: Database): SealerStore {
-  const cursor = createQueueCursor();
+export function createSealerStore(db: Database, cursor: QueueCursor): SealerStore {
   const claimInTurns = createTurns(cursor);
 
-  function giveBack(
-    claimId: string,
-    entryIds: readonly string[],
-    claimedUntil: RawBuilder<Date> | null,
-  ): Promise<void> {
+  function giveBack(claim: Claim, claimedUntil: RawBuilder<Date> | null): Promise<void> {
     return db.asService(async (tx) => {
       await tx
         .updateTable('audit_queue')
         .set({ claim_id: null, claimed_until: claimedUntil })
-        .where('entry_id', 'in', entryIds)
-        .where('claim_id', '=', claimId)
+        .where(isLeased(claim, idsOf(claim)))
         .execute();
-    });
+    }, ofQueue);
   }
 
   return {
-    async claim(claimId, limit) {
-      const { leased } = await db.asService((tx) => claimInTurns(tx, claimId, limit), ofQueue);
-      return leased;
+    async claim(limit) {
+      const id = randomUUID();
+      const { leased } = await db.asService((tx) => claimInTurns(tx, id, limit), ofQueue);
+      return { id, entries: await leased };
     },
 
-    storeSeals: async (claimId, keyId, seals) => {
+    async storeSeals(claim, signed) {
       const stored = await db.asService(
-        (tx) => storeSeals(tx, 'audit_queue', claimId, keyId, seals),
-        atOnce,
+        (tx) => storeSeals(tx, signed, (ids, mayEnd) => dequeue(claim, ids, mayEnd)),
+        { ...ofQueue, ...atOnce },
       );
       return stored !== undefined;
     },
 
-    release: (claimId, entryIds) => giveBack(claimId, entryIds, null),
+    release: (claim) => giveBack(claim, null),
 
-    stepAside: (claimId, entryId) =>
-      giveBack(claimId, [entryId], sql`now() + make_interval(secs => ${stepAsideSeconds})`),
+    stepAside: (claim) => giveBack(claim, sql`now() + make_interval(secs => ${stepAsideSeconds})`),
 
     hasWaiting: () =>
       db.asService(async (tx) => {
@@ -81,8 +81,25 @@ export function createSealerStore(db: Database): SealerStore {
         return isWaiting;
       }, ofQueue),
 
-    recordFault: (claimId, fault) => db.asService((tx) => countFault(tx, claimId, fault)),
+    recordFault: (claim, fault) => db.asService((tx) => countFault(tx, claim, fault), ofQueue),
   };
+}
+
+/**
+ * Returns the condition of the entries among `ids` that the claim still holds. A statement finds
+ * them by their places, whatever else the queue keeps: for a table that Postgres believes to be
+ * empty, one index looks as good as another. The ids make sure of it after the table was written
+ * anew (`vacuum full`), which moves rows; `is true` hides them from indexes.
+ */
+function isLeased({ id, entries }: Claim, ids: readonly string[]): RawBuilder<boolean> {
+  const chosen = new Set(ids);
+  const places = entries.filter((entry) => chosen.has(entry.id)).map(({ place }) => place);
+  return sql`ctid = any(${places}::tid[]) and claim_id = ${id}::uuid
+    and (entry_id = any(${ids}::uuid[])) is true`;
+}
+
+function dequeue(claim: Claim, ids: readonly string[], mayEnd: RawBuilder<boolean>) {
+  return sql`delete from audit_queue where ${isLeased(claim, ids)} and ${mayEnd} returning entry_id`;
 }
 
 async function readWaiting(
@@ -102,7 +119,7 @@ async function readWaiting(
  * Counts a failed attempt and delays the next one; after `maxAttempts` the entry leaves the queue
  * as a dead letter.
  */
-async function countFault(tx: Tx, claimId: string, { id, reason }: SealFault): Promise<void> {
+async function countFault(tx: Tx, claim: Claim, { id, reason }: SealFault): Promise<void> {
   const entry = await tx
     .updateTable('audit_queue')
     .set({
@@ -110,13 +127,19 @@ async function countFault(tx: Tx, claimId: string, { id, reason }: SealFault): P
       claim_id: null,
       claimed_until: sql`now() + interval '1 second' * power(2, attempts)`,
     })
-    .where('entry_id', '=', id)
-    .where('claim_id', '=', claimId)
-    .returning('attempts')
+    .where(isLeased(claim, [id]))
+    .returning(['attempts', sql<string>`ctid::text`.as('place')])
     .executeTakeFirst();
   if (entry === undefined) return;
-  const { attempts } = entry;
+  const { attempts, place } = entry;
   if (attempts < (reason === rowMismatch ? 1 : maxAttempts)) return;
-  await tx.deleteFrom('audit_queue').where('entry_id', '=', id).execute();
+  await tx
+    .deleteFrom('audit_queue')
+    .where(sql<boolean>`ctid = ${place}::tid`)
+    .execute();
   await tx.insertInto('audit_dead_letters').values({ entry_id: id, reason, attempts }).execute();
+}
+
+function idsOf({ entries }: Claim): string[] {
+  return entries.map(({ id }) => id);
 }

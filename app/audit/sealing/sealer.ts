@@ -1,4 +1,3 @@
-import { randomUUID } from 'node:crypto';
 import { inSpan } from '../../../signer/protocol/tracing/spans.ts';
 import type { SignerClient } from '../../../signer/protocol/client.ts';
 import { SignerUnavailable } from '../../../signer/protocol/signer-error.ts';
@@ -19,7 +18,7 @@ import {
   type Signed,
 } from './entry-signing.ts';
 import { openSealedNews } from './sealed-news.ts';
-import type { SealerStore } from './sealer-store.ts';
+import type { Claim, SealerStore } from './sealer-store.ts';
 import { createSealingBreaker, type Pause } from './signer-breaker.ts';
 
 /** Number of concurrent batches: while one batch waits for Postgres, another uses the signer. */
@@ -70,10 +69,10 @@ export function startSealer(options: SealerOptions) {
 
   /** Seals one batch. Resolves with whether it found entries, and whether more may be waiting. */
   async function sealBatch(): Promise<{ readonly isEmpty: boolean; readonly mayBeMore: boolean }> {
-    const claimId = randomUUID();
     const limit = batchSize.current;
     const { keyId } = await registry.active('audit');
-    const entries = await store.claim(claimId, limit);
+    const claim = await store.claim(limit);
+    const { entries } = claim;
     if (entries.length === 0) {
       await closeWhenReady();
       return { isEmpty: true, mayBeMore: false };
@@ -82,46 +81,34 @@ export function startSealer(options: SealerOptions) {
     const links = spans?.take(idsOf(entries)) ?? [];
     const attributes = { 'probatio.entries': entries.length };
     return inSpan('seal batch', { root: true, links, attributes }, async () => {
-      const mayBeMore = await sealClaimed(claimId, keyId, entries);
+      const mayBeMore = await sealClaimed(claim, keyId);
       return { isEmpty: false, mayBeMore: mayBeMore ?? entries.length === limit };
     });
   }
 
   /** Seals claimed entries. Resolves with true if they must be claimed again. */
-  async function sealClaimed(
-    claimId: string,
-    keyId: string,
-    entries: readonly ClaimedEntry[],
-  ): Promise<true | undefined> {
+  async function sealClaimed(claim: Claim, keyId: string): Promise<true | undefined> {
     try {
-      const { seals, faults, early } = await sign(keyId, entries);
-      if (!(await store.storeSeals(claimId, keyId, seals))) {
-        await store.release(claimId, idsOf(entries));
+      const { seals, faults, early } = await sign(keyId, claim.entries);
+      if (!(await store.storeSeals(claim, { keyId, seals }))) {
+        await store.release(claim);
         await registry.refresh();
         return true;
       }
-      await recordFaults(claimId, faults);
+      await recordFaults(claim, faults);
       news.tell(idsOf(seals));
       if (early.length > 0) throw new SignerUnavailable('clock_skew', earlyEntries);
       if (seals.length > 0) breaker.succeeded();
       return undefined;
     } catch (error) {
-      await giveBack(claimId, entries, error).catch(() => undefined);
+      await giveBack(claim, error).catch(() => undefined);
       throw error;
     }
   }
 
-  async function giveBack(
-    claimId: string,
-    entries: readonly ClaimedEntry[],
-    error: unknown,
-  ): Promise<void> {
-    const [first, second] = entries;
-    if (first !== undefined && second === undefined && mayBeToBlame(error)) {
-      await store.stepAside(claimId, first.id);
-    } else {
-      await store.release(claimId, idsOf(entries));
-    }
+  async function giveBack(claim: Claim, error: unknown): Promise<void> {
+    const isToBlame = claim.entries.length === 1 && mayBeToBlame(error);
+    await (isToBlame ? store.stepAside(claim) : store.release(claim));
   }
 
   async function sign(keyId: string, entries: readonly ClaimedEntry[]): Promise<Signed> {
@@ -153,10 +140,10 @@ export function startSealer(options: SealerOptions) {
     else breaker.failed(tokenAway(token));
   }
 
-  async function recordFaults(claimId: string, faults: readonly SealFault[]): Promise<void> {
+  async function recordFaults(claim: Claim, faults: readonly SealFault[]): Promise<void> {
     for (const fault of faults) {
       log.error({ entryId: fault.id, reason: fault.reason }, 'an audit entry cannot be sealed');
-      await store.recordFault(claimId, fault);
+      await store.recordFault(claim, fault);
     }
   }
 

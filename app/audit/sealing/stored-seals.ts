@@ -1,5 +1,5 @@
 import { randomInt } from 'node:crypto';
-import { sql } from 'kysely';
+import { sql, type RawBuilder } from 'kysely';
 import type { Seal } from '../../../signer/protocol/protocol.ts';
 import type { Tx } from '../../db/database.ts';
 import { takesLock } from '../../db/lock-order.ts';
@@ -7,22 +7,20 @@ import { lockActiveKey } from '../../signing-keys/active-key.ts';
 
 const slots = 64;
 
-/** The table whose rows hold the leases of the entries that are sealed. */
-export type LeasedIn = 'audit_queue' | 'audit_dead_letters';
+/**
+ * Builds the statement that ends the leases of the entries whose ids are given, if the condition
+ * `mayEnd` holds, and returns the `entry_id` of those that were still leased.
+ */
+export type EndLeases = (
+  ids: readonly string[],
+  mayEnd: RawBuilder<boolean>,
+) => RawBuilder<unknown>;
 
-/** Ends the leases, and returns the ids of the entries that were still leased. */
-const endLeases = {
-  audit_queue: (claimId: string, ids: readonly string[]) => sql`
-    delete from audit_queue
-    where entry_id = any(${ids}::uuid[]) and claim_id = ${claimId}::uuid
-      and exists (select from active)
-    returning entry_id`,
-  audit_dead_letters: (claimId: string, ids: readonly string[]) => sql`
-    update audit_dead_letters set claim_id = null, claimed_until = null
-    where entry_id = any(${ids}::uuid[]) and claim_id = ${claimId}::uuid and status = 'PENDING'
-      and exists (select from active)
-    returning entry_id`,
-} satisfies Record<LeasedIn, unknown>;
+/** Seals by one key. */
+export interface SignedEntries {
+  readonly keyId: string;
+  readonly seals: readonly Seal[];
+}
 
 /**
  * Stores seals, ends the leases of their entries and returns the ids of the entries that were
@@ -35,21 +33,20 @@ const endLeases = {
  */
 export async function storeSeals(
   tx: Tx,
-  leasedIn: LeasedIn,
-  claimId: string,
-  keyId: string,
-  seals: readonly Seal[],
+  { keyId, seals }: SignedEntries,
+  endLeases: EndLeases,
 ): Promise<readonly string[] | undefined> {
   takesLock(tx, 'signing keys');
+  const ids = column(seals, 'id');
   const { rows } = await sql<Stored>`
     with active as (${lockActiveKey(keyId)}),
-    held as (${endLeases[leasedIn](claimId, column(seals, 'id'))}),
+    held as (${endLeases(ids, sql`exists (select from active)`)}),
     sealed as (
       insert into audit_seals (entry_id, hash, signature, key_id, sealed_at, late)
       select s.id, decode(s.hash, 'hex'), decode(s.signature, 'base64'), decode(${keyId}, 'hex'),
         s.sealed_at, s.late
       from unnest(
-        ${column(seals, 'id')}::uuid[], ${column(seals, 'hash')}::text[],
+        ${ids}::uuid[], ${column(seals, 'hash')}::text[],
         ${column(seals, 'signature')}::text[], ${column(seals, 'sealedAt')}::timestamptz[],
         ${column(seals, 'late')}::boolean[]
       ) as s (id, hash, signature, sealed_at, late)

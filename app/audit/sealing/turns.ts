@@ -20,6 +20,12 @@ const inOrder = sql`transaction_id, entry_id`;
 /** The condition of entries that a batch may lease. */
 const isClaimable = sql<boolean>`(claimed_until is null or claimed_until < now())`;
 
+/** An entry that one batch has leased. */
+export interface QueuedEntry extends ClaimedEntry {
+  /** Where its row of the queue is stored (`ctid`), as long as no statement changes the row. */
+  readonly place: string;
+}
+
 /**
  * Creates the function that leases the entries of a batch. If more wait than fit, owners take
  * turns: each gets an equal share of the batch, whose rest goes to those who have more. If there
@@ -32,13 +38,13 @@ export function createTurns(cursor: QueueCursor) {
     const owners = await findOwners(tx, { lastOwner, limit, from });
     lastOwner = owners.at(-1) ?? NIL;
     let turns: Turn[] = owners.map((ownerId) => ({ ownerId, transaction: from, id: NIL }));
-    const leased: ClaimedEntry[] = [];
+    const leased: QueuedEntry[] = [];
     while (turns.length > 0 && leased.length < limit) {
       const room = limit - leased.length;
       const share = Math.max(1, Math.floor(room / turns.length));
       const locked = await lockShares(tx, turns.slice(0, room), share);
-      const ids = locked.map(({ id }) => id);
-      leased.push(...(await lease(tx, { claimId, ids })));
+      const places = locked.map(({ place }) => place);
+      leased.push(...(await lease(tx, { claimId, places })));
       turns = [...nextTurns(locked, share), ...turns.slice(room)];
     }
     return leased;
@@ -46,38 +52,39 @@ export function createTurns(cursor: QueueCursor) {
 
   /** Leases up to `limit` entries, of each owner the oldest. `leased` settles with the commit. */
   return async (tx: Tx, claimId: string, limit: number): Promise<Leased> => {
-    const { ids, from } = await cursor.read((begin) => lockOldest(tx, limit + 1, begin));
-    if (ids.length === 0) return { leased: [] };
-    if (ids.length > limit) return { leased: await leaseInTurns(tx, claimId, limit, from) };
-    const leased = lease(tx, { claimId, ids });
+    const { places, from } = await cursor.read((begin) => lockOldest(tx, limit + 1, begin));
+    if (places.length === 0) return { leased: [] };
+    if (places.length > limit) return { leased: await leaseInTurns(tx, claimId, limit, from) };
+    const leased = lease(tx, { claimId, places });
     commitWith(tx, leased);
     return { leased };
   };
 }
 
 interface Leased {
-  readonly leased: readonly ClaimedEntry[] | Promise<readonly ClaimedEntry[]>;
+  readonly leased: readonly QueuedEntry[] | Promise<readonly QueuedEntry[]>;
 }
 
 interface Oldest extends QueueReading {
   /** The transaction at which the reading began. */
   readonly from: string;
-  /** Ids of claimable entries, which are locked now. */
-  readonly ids: readonly string[];
+  /** The places of claimable entries, which are locked now. */
+  readonly places: readonly string[];
 }
 
 /** Locks up to `limit` claimable entries, without those that a batch is leasing. */
 async function lockOldest(tx: Tx, limit: number, from: string): Promise<Oldest> {
   const [found] = await selectOldest(tx, { from, limit });
-  return { from, next: found?.next ?? from, ids: found?.ids ?? [] };
+  return { from, next: found?.next ?? from, places: found?.places ?? [] };
 }
 
 const selectOldest = compileOnce(({ from, limit }: { from: string; limit: number }, db) =>
   db
     .selectNoFrom([
       nextFrom(from).as('next'),
-      sql<string[]>`array(select entry_id from audit_queue where transaction_id >= ${from}::xid8
-        and ${isClaimable} order by ${inOrder} limit ${limit} for update skip locked)`.as('ids'),
+      sql<string[]>`array(select ctid::text from audit_queue
+        where transaction_id >= ${from}::xid8 and ${isClaimable}
+        order by ${inOrder} limit ${limit} for update skip locked)`.as('places'),
     ])
     .compile(),
 );
@@ -127,21 +134,26 @@ interface Turn {
   readonly id: string;
 }
 
+interface Locked extends Turn {
+  readonly place: string;
+}
+
 /**
  * Locks up to `share` entries of each owner and returns them in order. Leaves out entries that
  * another batch is leasing.
  */
-async function lockShares(tx: Tx, turns: readonly Turn[], share: number): Promise<Turn[]> {
+async function lockShares(tx: Tx, turns: readonly Turn[], share: number): Promise<Locked[]> {
   const owners = turns.map(({ ownerId }) => ownerId);
   const transactions = turns.map(({ transaction }) => transaction);
   const ids = turns.map(({ id }) => id);
   // Only the index by owner has this order: for that of the transactions alone, Postgres may read
   // the whole queue.
-  const { rows } = await sql<Turn>`
-    select owner.id as "ownerId", turn.transaction_id::text as transaction, turn.entry_id as id
+  const { rows } = await sql<Locked>`
+    select owner.id as "ownerId", turn.transaction_id::text as transaction, turn.entry_id as id,
+      turn.ctid::text as place
     from unnest(${owners}::uuid[], ${transactions}::xid8[], ${ids}::uuid[])
       as owner (id, transaction_id, entry_id), lateral (
-      select transaction_id, entry_id from audit_queue
+      select transaction_id, entry_id, ctid from audit_queue
       where ${isClaimable} and (user_id, transaction_id, entry_id)
           >= (owner.id, owner.transaction_id, owner.entry_id)
         and user_id <= owner.id
@@ -152,11 +164,11 @@ async function lockShares(tx: Tx, turns: readonly Turn[], share: number): Promis
 
 interface Lease {
   readonly claimId: string;
-  readonly ids: readonly string[];
+  readonly places: readonly string[];
 }
 
-/** Leases entries that the transaction has locked. */
-const lease = compileOnce(({ claimId, ids }: Lease, db) =>
+/** Leases entries that the transaction has locked, so that each is still at its place. */
+const lease = compileOnce(({ claimId, places }: Lease, db) =>
   db
     .updateTable('audit_queue')
     .from('audit_log')
@@ -164,9 +176,13 @@ const lease = compileOnce(({ claimId, ids }: Lease, db) =>
       claim_id: claimId,
       claimed_until: sql`now() + make_interval(secs => ${leaseSeconds})`,
     })
-    .where('entry_id', '=', sql<string>`any(${ids}::uuid[])`)
+    .where(sql<boolean>`audit_queue.ctid = any(${places}::tid[])`)
     .whereRef('audit_log.id', '=', 'audit_queue.entry_id')
-    .returning([...comparedColumns, sendableText.as('text')])
+    .returning([
+      ...comparedColumns,
+      sendableText.as('text'),
+      sql<string>`audit_queue.ctid::text`.as('place'),
+    ])
     .compile(),
 );
 

@@ -3,6 +3,7 @@ import type { Clock } from '../../async/clock.ts';
 import { ofQueue, type Database, type Tx } from '../../db/database.ts';
 import type { Schema } from '../../db/schema.ts';
 import type { AuditAction, AuditEvent } from '../../audit-trail/event.ts';
+import type { Room } from './room.ts';
 import type { TalliedEvent } from './tallied-event.ts';
 import type { AuditTrail } from '../../audit-trail/audit-trail.ts';
 
@@ -19,19 +20,18 @@ const failures: ReadonlySet<string> = new Set<AuditAction>(['auth.login_failed',
 const ofSystem: ReadonlySet<string> = new Set<AuditAction>(['internal_key.used']);
 
 /**
- * Appends one audit entry for each tally of a past minute, while fewer than `maxUnsealed` entries
- * of tallies and downloads wait for their signature: events that unauthenticated clients cause must
- * not fill the audit backlog. Several processes may call it concurrently.
+ * Appends one audit entry for each tally of a past minute, as far as there is room for more. Several
+ * processes may call it concurrently.
  */
 export async function recordTallies(
   db: Database,
   audit: AuditTrail,
   clock: Clock,
-  maxUnsealed: number,
+  readRoom: Room,
 ): Promise<void> {
   for (;;) {
     const recorded = await db.asService(async (tx) => {
-      const room = Math.min(batchSize, maxUnsealed - (await countUnsealed(tx, maxUnsealed)));
+      const room = Math.min(batchSize, await readRoom(tx));
       if (room <= 0) return 0;
       const rows = await takeFinished(tx, new Date(clock().getTime() - 60_000 - graceMs), room);
       audit.appendAll(tx, rows.map(toEvent));
@@ -39,14 +39,6 @@ export async function recordTallies(
     }, ofQueue);
     if (recorded < batchSize) return;
   }
-}
-
-/** Counts the entries of tallies and downloads that wait for their signature, up to `limit`. */
-export async function countUnsealed(tx: Tx, limit: number): Promise<number> {
-  const { rows } = await sql<{ readonly count: number }>`
-    select count(*) as count
-    from (select 1 from audit_queue where is_tallied limit ${limit}) as unsealed`.execute(tx);
-  return rows[0]?.count ?? 0;
 }
 
 /**

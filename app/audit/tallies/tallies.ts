@@ -6,6 +6,7 @@ import type { Log } from '../../telemetry/log.ts';
 import { nobody } from '../../audit-trail/event.ts';
 import type { TalliedEvent } from './tallied-event.ts';
 import { recordTallies } from './recorder.ts';
+import type { Room } from './room.ts';
 import type { AuditTrail } from '../../audit-trail/audit-trail.ts';
 
 const recordEveryMs = 5_000;
@@ -20,8 +21,7 @@ interface TalliesOptions {
    * and actor.
    */
   readonly limit: number;
-  /** Number of unsealed entries of tallies from which on tallies do not become entries. */
-  readonly maxUnsealed: number;
+  readonly readRoom: Room;
 }
 
 /** The number of equal events in a minute, which is named by its beginning. */
@@ -38,11 +38,11 @@ export type Tallies = ReturnType<typeof startTallies>;
  * number of requests.
  */
 export function startTallies(options: TalliesOptions) {
-  const { db, audit, clock, log, limit, maxUnsealed } = options;
+  const { db, audit, clock, log, limit, readRoom } = options;
   let isFull = false;
 
   async function record(): Promise<void> {
-    await recordTallies(db, audit, clock, maxUnsealed);
+    await recordTallies(db, audit, clock, readRoom);
     isFull = await countsOver(db, limit);
   }
 

@@ -45,15 +45,15 @@ grant select, insert on audit_seals to probatio_service;
 
 -- Entries that wait for their signature. Only the trigger of audit_log adds rows.
 create table audit_queue (
-  entry_id uuid primary key,
+  entry_id uuid not null,
   user_id uuid not null,
   is_tallied boolean not null,
   transaction_id xid8 not null default pg_current_xact_id(),
   attempts int not null default 0,
   claim_id uuid,
-  claimed_until timestamptz(3)
+  claimed_until timestamptz(3),
+  primary key (transaction_id, entry_id)
 ) with (fillfactor = 50, autovacuum_vacuum_threshold = 1000, autovacuum_vacuum_scale_factor = 0);
-create index audit_queue_order on audit_queue (transaction_id, entry_id);
 create index audit_queue_owner on audit_queue (user_id, transaction_id, entry_id);
 create index audit_queue_tallied on audit_queue (transaction_id) where is_tallied;
 ${serviceRows('audit_queue')}

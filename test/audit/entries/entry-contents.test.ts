@@ -135,11 +135,11 @@ test('no entry contains an e-mail address or a secret; its fields are documented
   await sweepNow(vault);
   // Stopping waits until the vault's own worker has recorded the tallies that it took.
   await vault.services.tallies.stop();
-  const { db, trail, close: closeTrail } = await openTrail(vault);
+  const { db, trail, readRoom, close: closeTrail } = await openTrail(vault);
   t.teardown(closeTrail);
   await vault.services.custody.stop();
-  await recordDownloads({ db, audit: trail, maxUnsealed: 1_000 }, { endsAbandoned: false });
-  await recordTallies(db, trail, () => new Date(Date.now() + 120_000), 1_000);
+  await recordDownloads({ db, audit: trail, readRoom }, { endsAbandoned: false });
+  await recordTallies(db, trail, () => new Date(Date.now() + 120_000), readRoom);
 
   const rows = await sql('select canonical from audit_entries');
   const texts = rows.map(({ canonical }) => String(canonical));

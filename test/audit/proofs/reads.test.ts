@@ -78,7 +78,7 @@ test.serial(
       t.is((await auditor.send('GET', `/v1/audit/proof/${id}`)).status, 200);
     }
     t.is(await countReads(sql, owner.caller.userId), 0);
-    const { db, trail, close } = await openTrail(vault);
+    const { db, trail, readRoom, close } = await openTrail(vault);
     t.teardown(close);
     // Moves the reads into one minute, in case the test crossed the end of one.
     await sql(
@@ -89,7 +89,7 @@ test.serial(
       [auditor.caller.userId],
     );
     const inTwoMinutes = new Date(Date.now() + 120_000);
-    await recordTallies(db, trail, () => inTwoMinutes, 1_000);
+    await recordTallies(db, trail, () => inTwoMinutes, readRoom);
     const rows = await sql('select canonical from audit_entries where user_id = $1', [
       auditor.caller.userId,
     ]);

@@ -4,7 +4,7 @@ import * as fc from 'fast-check';
 import { sql as kyselySql } from 'kysely';
 import { v7 as uuidv7 } from 'uuid';
 import { createQueueCursor } from '../../../app/audit/sealing/queue-cursor.ts';
-import { createSealerStore } from '../../../app/audit/sealing/sealer-store.ts';
+import { createSealerStore, type Claim } from '../../../app/audit/sealing/sealer-store.ts';
 import { createTurns } from '../../../app/audit/sealing/turns.ts';
 import { ofQueue, openDatabase, type Database, type Tx } from '../../../app/db/database.ts';
 import { until } from '../../../app/dev/processes/until.ts';
@@ -12,6 +12,7 @@ import { connectAs } from '../../support/accounts/two-tenants.ts';
 import { createSql, type Sql } from '../../support/vault/sql.ts';
 import { startVault, type TestVault } from '../../support/vault/vault.ts';
 import { insertEntries, pretendSealed } from '../../support/audit/unsealed.ts';
+import { countKeys } from './queue-reads.ts';
 
 // The tests are serial: a claim leases the entries of the whole table.
 const test = anyTest.serial as TestFn<{
@@ -31,13 +32,15 @@ test.after.always(async (t) => {
   await t.context.vault.stop();
 });
 
-const idsOf = (entries: readonly { readonly id: string }[]) => entries.map(({ id }) => id);
+const idsOf = ({ entries }: Claim) => entries.map(({ id }) => id);
+
+const storeOf = (db: Database) => createSealerStore(db, createQueueCursor());
 
 test('the entries of an owner are claimed at once, however many others have', async (t) => {
   const { sql, db } = t.context;
   const deep = await insertEntries(sql, 3_000);
   const late = await insertEntries(sql, 3);
-  const claimed = new Set(idsOf(await createSealerStore(db).claim(randomUUID(), 256)));
+  const claimed = new Set(idsOf(await storeOf(db).claim(256)));
   t.is(claimed.size, 256);
   t.true(late.every((id) => claimed.has(id)));
   t.true(
@@ -53,10 +56,10 @@ test('if a batch has no place for every owner, the next one continues', async (t
   for (const owner of owners) {
     for (const id of await insertEntries(sql, 5, owner)) ownerOf.set(id, owner);
   }
-  const store = createSealerStore(db);
+  const store = storeOf(db);
   const turns: (string | undefined)[] = [];
   for (let batch = 0; batch < 5; batch += 1) {
-    const claimed = await store.claim(randomUUID(), 4);
+    const claimed = await store.claim(4);
     turns.push(...idsOf(claimed).map((id) => ownerOf.get(id)));
   }
   t.is(new Set(turns.slice(0, 12)).size, 10, 'three batches of four take all ten owners');
@@ -67,7 +70,7 @@ test('resources that belong to no user have their turn too', async (t) => {
   const { sql, db } = t.context;
   await insertEntries(sql, 300);
   const [id] = await insertEntries(sql, 1, '00000000-0000-0000-0000-000000000000');
-  t.true(idsOf(await createSealerStore(db).claim(randomUUID(), 256)).includes(id ?? ''));
+  t.true(idsOf(await storeOf(db).claim(256)).includes(id ?? ''));
 });
 
 test('an entry that is leased, or waits after a failure, costs its owner no turn', async (t) => {
@@ -78,7 +81,7 @@ test('an entry that is leased, or waits after a failure, costs its owner no turn
     `update audit_queue set claimed_until = now() + interval '1 hour' where entry_id = any($1)`,
     [ids.slice(0, 15)],
   );
-  const claimed = idsOf(await createSealerStore(db).claim(randomUUID(), 10));
+  const claimed = idsOf(await storeOf(db).claim(10));
   t.deepEqual(claimed.toSorted(), ids.slice(15));
 });
 
@@ -95,7 +98,7 @@ test('a batch is full while entries wait, and shares of it are fair', async (t) 
     await sql('truncate audit_log, audit_queue');
     const entries = [];
     for (const count of counts) entries.push(await insertEntries(sql, count));
-    const claimed = new Set(idsOf(await createSealerStore(db).claim(randomUUID(), limit)));
+    const claimed = new Set(idsOf(await storeOf(db).claim(limit)));
     const total = counts.reduce((sum, count) => sum + count, 0);
     t.is(claimed.size, Math.min(limit, total));
     const share = Math.floor(limit / counts.length);
@@ -114,9 +117,9 @@ test('a batch is full while entries wait, and shares of it are fair', async (t) 
 test('concurrent claims lease no entry twice', async (t) => {
   const { sql, db } = t.context;
   for (let owner = 0; owner < 5; owner += 1) await insertEntries(sql, 100);
-  const stores = [createSealerStore(db), createSealerStore(db), createSealerStore(db)];
+  const stores = [storeOf(db), storeOf(db), storeOf(db)];
   const batches = await Promise.all(
-    stores.flatMap((store) => Array.from({ length: 4 }, () => store.claim(randomUUID(), 64))),
+    stores.flatMap((store) => Array.from({ length: 4 }, () => store.claim(64))),
   );
   const ids = batches.flatMap(idsOf);
   t.is(new Set(ids).size, ids.length);
@@ -169,14 +172,6 @@ test('a claim reads little more than it leases, however many entries there are',
   }
 });
 
-/** Counts what this connection has read by the indexes of the queue, of removed rows too. */
-async function countKeys(tx: Tx): Promise<number> {
-  const { rows } = await kyselySql<{ readonly keys: number }>`
-    select sum(pg_stat_get_xact_tuples_returned(indexrelid))::int as keys from pg_index
-    where indrelid = 'audit_queue'::regclass`.execute(tx);
-  return rows[0]?.keys ?? 0;
-}
-
 test('under an old snapshot, a claim reads none of the rows that were removed', async (t) => {
   const { vault, sql, db } = t.context;
   const readsOf = (claim: ReturnType<typeof createTurns>) =>
@@ -211,8 +206,8 @@ test('under an old snapshot, a claim reads none of the rows that were removed', 
 
 test('an entry is found however long its transaction takes', async (t) => {
   const { vault, sql, db } = t.context;
-  const store = createSealerStore(db);
-  const claimed = async () => idsOf(await store.claim(randomUUID(), 256));
+  const store = storeOf(db);
+  const claimed = async () => idsOf(await store.claim(256));
   const slow = await connectAs(vault.databases.admin);
   t.teardown(() => slow.end());
   await slow.query('begin');
@@ -230,14 +225,14 @@ test('an entry is found however long its transaction takes', async (t) => {
 
 test('an entry that waits is found again when its lease has ended', async (t) => {
   const { sql, db } = t.context;
-  const store = createSealerStore(db);
+  const store = storeOf(db);
   const [first, ...others] = await insertEntries(sql, 5);
-  t.is((await store.claim(randomUUID(), 256)).length, 5);
+  t.is((await store.claim(256)).entries.length, 5);
   await pretendSealed(sql, others);
   t.true(await store.hasWaiting());
-  t.deepEqual(await store.claim(randomUUID(), 256), []);
+  t.deepEqual(idsOf(await store.claim(256)), []);
   await sql('update audit_queue set claimed_until = now()');
-  t.deepEqual(idsOf(await store.claim(randomUUID(), 256)), [first]);
+  t.deepEqual(idsOf(await store.claim(256)), [first]);
   await pretendSealed(sql, [first ?? '']);
   t.false(await store.hasWaiting());
 });

@@ -1,5 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import type { Clock } from '../../../app/async/clock.ts';
+import { createQueueCursor } from '../../../app/audit/sealing/queue-cursor.ts';
+import { limitTallied, type Room } from '../../../app/audit/tallies/room.ts';
 import type { AuditAction, AuditEvent } from '../../../app/audit-trail/event.ts';
 import { createAuditTrail, type AuditTrail } from '../../../app/audit-trail/audit-trail.ts';
 import { openDatabase, type Database, type Owner } from '../../../app/db/database.ts';
@@ -11,6 +13,8 @@ export interface TestTrail {
   readonly db: Database;
   readonly trail: AuditTrail;
   readonly owner: Owner;
+  /** Leaves room for up to 1,000 entries of tallies and downloads. */
+  readonly readRoom: Room;
   close(): Promise<void>;
 }
 
@@ -28,7 +32,8 @@ export async function openTrail(
     isBacklogFull: () => false,
     onCommitted: () => undefined,
   });
-  return { db, trail, owner, close: () => db.close() };
+  const readRoom = limitTallied(createQueueCursor(), 1_000);
+  return { db, trail, owner, readRoom, close: () => db.close() };
 }
 
 /** Returns an event of any action and resource, whether or not they belong together. */

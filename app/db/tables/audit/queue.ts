@@ -30,7 +30,6 @@ export const AuditQueue = defineEntity({
     servicePolicy('audit_queue'),
   ],
   indexes: [
-    { name: 'audit_queue_order', properties: ['transactionId', 'entryId'] },
     { name: 'audit_queue_owner', properties: ['userId', 'transactionId', 'entryId'] },
     {
       name: 'audit_queue_tallied',
@@ -39,15 +38,15 @@ export const AuditQueue = defineEntity({
     },
   ],
   properties: {
-    entryId: p.uuid().primary(),
-    userId: p.uuid(),
-    /** Whether others than the owner can cause such entries. */
-    isTallied: p.boolean(),
     /**
      * The number of the transaction that appended the entry, by which the queue is read: no
      * transaction that ends later has a lower one than the first that has not ended.
      */
-    transactionId: p.string().columnType('xid8').defaultRaw('pg_current_xact_id()'),
+    transactionId: p.string().columnType('xid8').defaultRaw('pg_current_xact_id()').primary(),
+    entryId: p.uuid().primary(),
+    userId: p.uuid(),
+    /** Whether others than the owner can cause such entries. */
+    isTallied: p.boolean(),
     attempts: p.integer().default(0),
     ...lease(),
   },
