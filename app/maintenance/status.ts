@@ -2,6 +2,7 @@ import type { z } from 'zod';
 import { readMonthsAway } from '../audit-trail/archived-months.ts';
 import { readQueues } from '../audit/dlq/alerts.ts';
 import type { Dlq } from '../audit/dlq/dlq.ts';
+import { createQueueCursor } from '../audit/sealing/queue-cursor.ts';
 import { readMonthsAhead } from '../audit/partitions/partitions.ts';
 import { lengthy, type Database, type Tx } from '../db/database.ts';
 import { readStats } from '../jobs/operation/stats.ts';
@@ -21,7 +22,7 @@ export function createStatus({ db, dlq }: StatusOptions) {
     const tasks = [];
     for (const task of TaskName.options) tasks.push({ task, ...(await findRuns(tx, task)) });
     const { totalProcessed: _sum, ...jobs } = await readStats(tx, 'all tenants');
-    const { entries } = await readQueues(tx);
+    const { entries } = await readQueues(tx, createQueueCursor());
     const backlog = { unsigned: entries.count, oldestAt: entries.oldest?.since ?? null };
     const monthsAhead = await readMonthsAhead(tx);
     const partitions = { monthsAhead, archivedMonths: [...(await readMonthsAway(tx))] };

@@ -92,10 +92,12 @@ export function startAudit(config: Config['audit'], options: AuditOptions) {
   return {
     act,
     audit,
+    cursor,
     custody,
     dlq: createDlq({
       ...sealing,
       db,
+      cursor,
       isolation,
       clocks,
       storeWatch,

@@ -99,7 +99,7 @@ export async function startServices(config: Config, log: Log, metrics: Metrics) 
   metrics.streams.readOpen({ sync: changeFeeds.count, jobs: jobs.jobStreams.count });
   const isScraped = config.metrics.port !== undefined;
   const readings = isScraped
-    ? startReadings({ metrics: metrics.readings, db, clock, log })
+    ? startReadings({ metrics: metrics.readings, db, cursor: records.cursor, clock, log })
     : undefined;
 
   return {

@@ -2,9 +2,10 @@ import { sql, type RawBuilder } from 'kysely';
 import { isInReach, type Reach } from '../../accounts/reach.ts';
 import { noticedSkewSeconds, type ClockWatch, type Skew } from '../../clocks/clock-watch.ts';
 import type { Clock } from '../../async/clock.ts';
-import type { Database, Tx } from '../../db/database.ts';
+import { ofQueue, type Database, type Tx } from '../../db/database.ts';
 import { sharedByUsers, type SharedAddress } from '../../http/requests/shared-address.ts';
 import type { Breach, Isolation } from '../../db/isolation/isolation.ts';
+import type { QueueStart } from '../sealing/queue-cursor.ts';
 import type { StoreWatch } from '../../storage/store-watch.ts';
 import type { Pause } from '../sealing/signer-breaker.ts';
 import {
@@ -33,6 +34,7 @@ export interface AlertThresholds {
 
 export interface AlertsOptions {
   readonly db: Database;
+  readonly cursor: QueueStart;
   readonly isolation: Pick<Isolation, 'breach'>;
   readonly clocks: Pick<ClockWatch, 'skewTo'>;
   /** Returns since when and why this process cannot seal; undefined while it can. */
@@ -48,7 +50,8 @@ export interface AlertsOptions {
 
 /** Creates the function that returns the alerts whose conditions hold now. */
 export function createAlerts(options: AlertsOptions) {
-  const { db, isolation, clocks, pause, storage, sharedAddress, thresholds, clock } = options;
+  const { db, cursor, isolation, clocks, pause, storage, sharedAddress, thresholds, clock } =
+    options;
   const { countFaults } = options;
   const listStorageAlerts = createStorageAlerts({
     storage,
@@ -64,13 +67,16 @@ export function createAlerts(options: AlertsOptions) {
   return async (reach: Reach): Promise<Alert[]> => {
     if (isolation.breach !== undefined) return [isolationAlert(isolation.breach, clock())];
     const [{ letters, entries, faults, findings, months }, storageAlerts] = await Promise.all([
-      db.asService(async (tx) => ({
-        letters: await findWaiting(tx, lettersInOrder(reach), thresholds.deadLetters),
-        entries: await findWaiting(tx, unsealedInOrder(reach), thresholds.backlog),
-        faults: await countFaults(tx, reach),
-        findings: await countFindings(tx, reach),
-        months: await readMonthsAhead(tx),
-      })),
+      db.asService(
+        async (tx) => ({
+          letters: await findWaiting(tx, lettersInOrder(reach), thresholds.deadLetters),
+          entries: await findWaiting(tx, unsealedInOrder(reach, cursor), thresholds.backlog),
+          faults: await countFaults(tx, reach),
+          findings: await countFindings(tx, reach),
+          months: await readMonthsAhead(tx),
+        }),
+        ofQueue,
+      ),
       listStorageAlerts(),
     ]);
     const alerts: (Alert | undefined)[] = [
@@ -127,10 +133,10 @@ export interface Waiting {
 }
 
 /** Reads how many dead letters and unsealed entries of all tenants wait, and since when. */
-export async function readQueues(tx: Tx) {
+export async function readQueues(tx: Tx, cursor: QueueStart) {
   return {
     letters: await findWaiting(tx, lettersInOrder('all tenants'), 1),
-    entries: await findWaiting(tx, unsealedInOrder('all tenants'), 1),
+    entries: await findWaiting(tx, unsealedInOrder('all tenants', cursor), 1),
   };
 }
 
@@ -140,10 +146,11 @@ function lettersInOrder(reach: Reach) {
     where l.status = 'PENDING' and ${isInReach(reach, 'e.tenant_id')} order by l.created_at`;
 }
 
-function unsealedInOrder(reach: Reach) {
+function unsealedInOrder(reach: Reach, { lowest }: QueueStart) {
   return sql`
     select e.created_at from audit_queue q join audit_log e on e.id = q.entry_id
-    where ${isInReach(reach, 'e.tenant_id')} order by e.created_at`;
+    where q.transaction_id >= ${lowest}::xid8 and ${isInReach(reach, 'e.tenant_id')}
+    order by e.created_at`;
 }
 
 async function findWaiting(

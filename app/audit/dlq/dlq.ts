@@ -13,6 +13,7 @@ import type { Sealer } from '../sealing/sealer.ts';
 
 interface Options extends DlqOptions {
   readonly sealer: Sealer;
+  readonly cursor: AlertsOptions['cursor'];
   readonly sharedAddress: SharedAddressWatch;
   readonly isolation: Pick<Isolation, 'breach'>;
   readonly clocks: Pick<ClockWatch, 'skewTo'>;

@@ -22,6 +22,10 @@ export function createQueueCursor(now: () => number = () => performance.now()) {
   let lowest = '0';
   let wholeAt = -Infinity;
   return {
+    /** Where a reading begins that does not move the cursor. */
+    get lowest(): string {
+      return lowest;
+    },
     /** Reads the queue from the number of a transaction on. Readings may overlap. */
     async read<Found extends QueueReading>(
       reading: (from: string) => Promise<Found>,
@@ -36,6 +40,9 @@ export function createQueueCursor(now: () => number = () => performance.now()) {
 }
 
 export type QueueCursor = ReturnType<typeof createQueueCursor>;
+
+/** Where a reading of the queue begins. */
+export type QueueStart = Pick<QueueCursor, 'lowest'>;
 
 /**
  * Returns the number below which no transaction has or will have an entry in the queue, if there is

@@ -1,9 +1,10 @@
 import type { Meter } from '../../../signer/protocol/metrics/meter.ts';
 import { readQueues } from '../../audit/dlq/alerts.ts';
+import type { QueueStart } from '../../audit/sealing/queue-cursor.ts';
 import { countFindings } from '../../audit/log-check/findings.ts';
 import type { Clock } from '../../async/clock.ts';
 import { repeat } from '../../async/repeat.ts';
-import type { Database, Tx } from '../../db/database.ts';
+import { ofQueue, type Database, type Tx } from '../../db/database.ts';
 import { readNewestAge } from '../../encryption-keys/generation-rows.ts';
 import { readStats } from '../../jobs/operation/stats.ts';
 import { readLastSuccesses } from '../../maintenance/records/recorded-runs.ts';
@@ -54,6 +55,7 @@ export function createReadingMetrics({ own, read }: Meters) {
 interface ReadingsOptions {
   readonly metrics: ReadingMetrics;
   readonly db: Database;
+  readonly cursor: QueueStart;
   readonly clock: Clock;
   readonly log: Log;
 }
@@ -69,7 +71,7 @@ export function startReadings(options: ReadingsOptions) {
 }
 
 /** Creates the function that reads what the database knows. It never rejects. */
-export function createReading({ metrics, db, clock, log }: ReadingsOptions) {
+export function createReading({ metrics, db, cursor, clock, log }: ReadingsOptions) {
   const { log: auditLog, keys, outbox, jobs, maintenance, readAt, failures } = metrics;
   let succeededAt = clock();
   let isFailing = false;
@@ -84,7 +86,7 @@ export function createReading({ metrics, db, clock, log }: ReadingsOptions) {
 
   return async function read(): Promise<void> {
     try {
-      const values = await db.asService(readAll);
+      const values = await db.asService((tx) => readAll(tx, cursor), ofQueue);
       auditLog.set(values.log);
       keys.set(values.keys);
       outbox.set(values.outbox);
@@ -99,10 +101,10 @@ export function createReading({ metrics, db, clock, log }: ReadingsOptions) {
   };
 }
 
-async function readAll(tx: Tx) {
+async function readAll(tx: Tx, cursor: QueueStart) {
   return {
     log: {
-      ...(await readQueues(tx)),
+      ...(await readQueues(tx, cursor)),
       sealed: await countSealed(tx),
       findings: (await countFindings(tx, 'all tenants')).count,
       markAgeSeconds: (await readNewestMark(tx))?.ageSeconds,

@@ -1,5 +1,6 @@
 import test from 'ava';
 import { createAlerts } from '../../../app/audit/dlq/alerts.ts';
+import { createQueueCursor } from '../../../app/audit/sealing/queue-cursor.ts';
 import { countFaults } from '../../../app/documents/fixity/file-faults.ts';
 import { createObjectStore } from '../../../app/storage/create-store.ts';
 import { watchStore } from '../../../app/storage/store-watch.ts';
@@ -29,6 +30,7 @@ test('the age in an alert is right although the clock of the process is minutes 
     const clock = () => new Date(Date.now() + minutesOff * 60_000);
     const { db } = open;
     const list = createAlerts({
+      cursor: createQueueCursor(),
       db,
       isolation: { breach: undefined },
       clocks: { skewTo: () => undefined },

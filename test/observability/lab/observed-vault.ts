@@ -2,6 +2,7 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { collectDefaultMetrics } from 'prom-client';
+import { createQueueCursor } from '../../../app/audit/sealing/queue-cursor.ts';
 import type { Config } from '../../../app/config/config.ts';
 import { repeat } from '../../../app/async/repeat.ts';
 import { freePort } from '../../../app/dev/processes/free-port.ts';
@@ -109,8 +110,12 @@ export async function startObservedVault(resources: AsyncDisposableStack): Promi
     const db = await openDatabase({ url, serviceUrl, poolSize: 1 });
     resources.defer(() => db.close());
     const { clock } = vault.services;
+    const cursor = createQueueCursor();
     const log = createLog('silent');
-    const reading = repeat(readEveryMs, createReading({ metrics: readings, db, clock, log }));
+    const reading = repeat(
+      readEveryMs,
+      createReading({ metrics: readings, db, cursor, clock, log }),
+    );
     resources.defer(() => reading.stop());
   }
 

@@ -2,6 +2,7 @@ import { randomUUID } from 'node:crypto';
 import test, { type ExecutionContext } from 'ava';
 import type { Registry } from 'prom-client';
 import { v7 as uuidv7 } from 'uuid';
+import { createQueueCursor } from '../../../app/audit/sealing/queue-cursor.ts';
 import { until } from '../../../app/dev/processes/until.ts';
 import { openDatabase } from '../../../app/db/database.ts';
 import { createLog } from '../../../app/telemetry/log.ts';
@@ -29,7 +30,7 @@ async function openReading(
   const logLines: string[] = [];
   const log = createLog('info', { write: (line) => void logLines.push(line) });
   let now = new Date();
-  const read = createReading({ metrics, db, clock: () => now, log });
+  const read = createReading({ metrics, db, cursor: createQueueCursor(), clock: () => now, log });
   return {
     logLines,
     /** The names of the metrics that are read from the database. */
