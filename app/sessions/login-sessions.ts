@@ -2,6 +2,7 @@ import { sql, type Selectable } from 'kysely';
 import type { z } from 'zod';
 import type { Accounts, ActiveAccount } from '../accounts/accounts.ts';
 import type { Clock } from '../async/clock.ts';
+import { compileOnce } from '../db/compile-once.ts';
 import type { Database, Owner, Tx } from '../db/database.ts';
 import { takesLock } from '../db/lock-order.ts';
 import { inTurn } from '../db/pipeline.ts';
@@ -112,19 +113,16 @@ async function openSession(
   }
   const isRecovery = account.method === 'recovery';
   const issued = isRecovery ? undefined : refreshTokens.issue(id, 1);
-  const inserted = tx
-    .insertInto('login_sessions')
-    .values({
-      id,
-      user_id: account.userId,
-      tenant_id: account.tenantId,
-      device_id: deviceId ?? null,
-      created_at: now,
-      last_used_at: now,
-      expires_at: isRecovery ? recoveryTokenExpiry(now) : refreshTokenExpiry(now),
-      ...(issued === undefined ? {} : { refresh_generation: 1, refresh_hash: issued.hash }),
-    })
-    .execute();
+  const inserted = insertSession(tx, {
+    id,
+    user_id: account.userId,
+    tenant_id: account.tenantId,
+    device_id: deviceId ?? null,
+    created_at: now,
+    expires_at: isRecovery ? recoveryTokenExpiry(now) : refreshTokenExpiry(now),
+    refresh_generation: issued === undefined ? 0 : 1,
+    refresh_hash: issued?.hash ?? null,
+  });
   const event = {
     action: 'auth.login',
     ...byOwner(account),
@@ -137,6 +135,28 @@ async function openSession(
   const [, ended] = await inTurn(inserted, endSurplus(tx, revocations, account, id));
   return { answer: issued?.refreshToken, events: [event, ...ended] };
 }
+
+type NewRow = Omit<
+  Selectable<Schema['login_sessions']>,
+  'last_used_at' | 'revoked_at' | 'previous_hash' | 'previous_used_at'
+>;
+
+const insertSession = compileOnce((row: NewRow, db) =>
+  db
+    .insertInto('login_sessions')
+    .values({
+      id: row.id,
+      user_id: row.user_id,
+      tenant_id: row.tenant_id,
+      device_id: row.device_id,
+      created_at: row.created_at,
+      last_used_at: row.created_at,
+      expires_at: row.expires_at,
+      refresh_generation: row.refresh_generation,
+      refresh_hash: row.refresh_hash,
+    })
+    .compile(),
+);
 
 /** Locks the owner's login session for the rest of `tx`. Resolves with undefined if none exists. */
 async function lockSession(tx: Tx, { userId, tenantId }: Owner, sessionId: string) {

@@ -6,7 +6,7 @@ import { AppError } from '../../errors/app-error.ts';
 import type { DeadLetterStatus } from '../../db/tables/audit/queue.ts';
 import type { ClaimedEntry, SealFault } from '../sealing/entry-signing.ts';
 import { comparedColumns } from '../sealing/row-comparison.ts';
-import type { EndLeases } from '../sealing/stored-seals.ts';
+import { createSealStorage } from '../sealing/stored-seals.ts';
 import { leaseSeconds, sendableText } from '../sealing/turns.ts';
 
 /** A dead letter: an entry that is or was in the dead-letter queue. */
@@ -158,14 +158,14 @@ export async function keepLetter(
   return letter?.attempts;
 }
 
-/** Returns the statement that ends leases of letters which are sealed, as `storeSeals` asks. */
-export function endLeases(claimId: string): EndLeases {
-  return (ids, mayEnd) => sql`
+/** Stores the seals of leased letters, as `createSealStorage` says. */
+export const storeSeals = createSealStorage(
+  ({ claimId, ids }, mayEnd) => sql`
     update audit_dead_letters set claim_id = null, claimed_until = null
     where entry_id = any(${ids}::uuid[]) and claim_id = ${claimId}::uuid and status = 'PENDING'
       and ${mayEnd}
-    returning entry_id`;
-}
+    returning entry_id`,
+);
 
 /** Releases the leases of letters, without counting a failed attempt. */
 export async function releaseLetters(

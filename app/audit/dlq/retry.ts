@@ -8,13 +8,13 @@ import {
   assertWaiting,
   claimLetters,
   countWaiting,
-  endLeases,
   keepLetter,
   lease,
   listWaiting,
   lockLetter,
   recoverLetters,
   releaseLetters,
+  storeSeals,
   type LetterChoice,
 } from './letters.ts';
 import { operatorOf, type Operator } from './operator.ts';
@@ -28,7 +28,6 @@ import {
   type Signed,
 } from '../sealing/entry-signing.ts';
 import type { AuditEvent } from '../../audit-trail/event.ts';
-import { storeSeals } from '../sealing/stored-seals.ts';
 import type { AuditTrail } from '../../audit-trail/audit-trail.ts';
 
 interface RetriedEntry {
@@ -104,7 +103,11 @@ export function createDlqRetry(options: DlqOptions) {
     keyId: string,
     { seals, faults }: Signed,
   ): Promise<RetriedEntry[] | undefined> {
-    const stored = await storeSeals(tx, { keyId, seals }, endLeases(claimId));
+    const stored = await storeSeals(
+      tx,
+      { keyId, seals },
+      { claimId, ids: seals.map(({ id }) => id) },
+    );
     if (stored === undefined) return undefined;
     const letters = await recoverLetters(tx, stored, clock());
     const outcomes = letters.map(({ id, attempts }) => recovered(id, attempts));

@@ -1,7 +1,9 @@
-import { sql } from 'kysely';
-import { isInReach, reachOf } from '../../accounts/reach.ts';
+import { sql, type CompiledQuery } from 'kysely';
+import { reachOf } from '../../accounts/reach.ts';
+import { nobody } from '../../audit-trail/event.ts';
 import { firstIdOf } from '../../audit-trail/first-id.ts';
-import type { Database, Options, Tx } from '../../db/database.ts';
+import { compileOnce } from '../../db/compile-once.ts';
+import type { Database, Options, Owner, Tx } from '../../db/database.ts';
 import type { Caller } from '../../http/requests/caller.ts';
 
 /** The reader that sees the entries of all users, for maintenance. */
@@ -29,13 +31,48 @@ const dayMs = 86_400_000;
 
 /** Selects the entries that the caller may see: their own, or for auditors those in reach. */
 export function selectReadable(tx: Tx, caller: EntryReader) {
+  return selectWithin(tx, scopeOf(caller), caller === wholeLog ? nobody : caller);
+}
+
+/** Which entries a reader sees: their own, those of their tenant, or all. */
+type Scope = 'owner' | 'tenant' | 'all';
+
+function scopeOf(caller: EntryReader): Scope {
+  if (caller === wholeLog) return 'all';
+  const reach = reachOf(caller, 'audit');
+  if (reach === undefined) return 'owner';
+  return reach === 'all tenants' ? 'all' : 'tenant';
+}
+
+function selectWithin(tx: Tx, scope: Scope, { userId, tenantId }: Owner) {
   const entries = tx
     .selectFrom('audit_entries')
     .where('id', '<', sql<string>`${sql.lit(endOfLog())}::uuid`);
-  if (caller === wholeLog) return entries;
-  const reach = reachOf(caller, 'audit');
-  if (reach !== undefined) return entries.where(isInReach(reach));
-  return entries.where('user_id', '=', caller.userId).where('tenant_id', '=', caller.tenantId);
+  if (scope === 'all') return entries;
+  const ofTenant = entries.where('tenant_id', '=', tenantId);
+  return scope === 'tenant' ? ofTenant : ofTenant.where('user_id', '=', userId);
+}
+
+/**
+ * Returns a function that sends a statement about the entries that a caller may see. It is compiled
+ * once, as by `compileOnce`, for each kind of reader and each month.
+ * @param build Returns the compiled statement, which selects from `entries`.
+ */
+export function compileReading<Values extends object, Row>(
+  build: (entries: ReturnType<typeof selectReadable>, values: Values) => CompiledQuery<Row>,
+): (tx: Tx, caller: EntryReader, values: Values) => Promise<Row[]> {
+  const compiled = new Map<string, (tx: Tx, values: Values & Owner) => Promise<Row[]>>();
+  return (tx, caller, values) => {
+    const scope = scopeOf(caller);
+    const key = `${scope} ${endOfLog()}`;
+    let send = compiled.get(key);
+    if (send === undefined) {
+      send = compileOnce((all, db) => build(selectWithin(db, scope, all), all));
+      compiled.set(key, send);
+    }
+    const { userId, tenantId } = caller === wholeLog ? nobody : caller;
+    return send(tx, { ...values, userId, tenantId });
+  };
 }
 
 /**

@@ -3,7 +3,13 @@ import { isOfMonths, readMonths, type Month } from '../../audit-trail/archived-m
 import { nobody } from '../../audit-trail/event.ts';
 import { atOnce, type Database, type Tx } from '../../db/database.ts';
 import type { Schema } from '../../db/schema.ts';
-import { asReader, selectReadable, wholeLog, type EntryReader } from '../entries/readers.ts';
+import {
+  asReader,
+  compileReading,
+  selectReadable,
+  wholeLog,
+  type EntryReader,
+} from '../entries/readers.ts';
 
 /** The columns of an entry from which its proof is put together. */
 const readColumns = [
@@ -26,12 +32,12 @@ export async function readRows(
   caller: EntryReader,
   entryIds: readonly string[],
 ): Promise<{ readonly rows: readonly ProofRow[]; readonly away: readonly Month[] }> {
-  const select = (tx: Tx, ids: readonly string[]) =>
-    selectReadable(tx, caller)
-      .select(readColumns)
-      .where('id', '=', sql<string>`any(${ids}::uuid[])`)
-      .execute();
-  const rows = await asReader(db, caller, (tx) => select(tx, entryIds), atOnce);
+  const rows = await asReader(
+    db,
+    caller,
+    (tx) => selectByIds(tx, caller, { ids: entryIds }),
+    atOnce,
+  );
   if (rows.length === entryIds.length) return { rows, away: [] };
   const found = new Set(rows.map(({ id }) => id));
   return asReader(db, caller, async (tx) => {
@@ -40,9 +46,16 @@ export async function readRows(
     const ids = entryIds.filter((id) => !found.has(id) && isOfMonths(returned, id));
     return ids.length === 0
       ? { rows, away }
-      : { rows: [...rows, ...(await select(tx, ids))], away };
+      : { rows: [...rows, ...(await selectByIds(tx, caller, { ids }))], away };
   });
 }
+
+const selectByIds = compileReading((entries, { ids }: { readonly ids: readonly string[] }) =>
+  entries
+    .select(readColumns)
+    .where('id', '=', sql<string>`any(${ids}::uuid[])`)
+    .compile(),
+);
 
 /** Reads the entries of the last restores of the vault, newest first. */
 export async function readRestores(tx: Tx, limit: number): Promise<ProofRow[]> {

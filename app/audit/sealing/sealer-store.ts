@@ -3,7 +3,7 @@ import { sql, type RawBuilder } from 'kysely';
 import { atOnce, ofQueue, type Database, type Tx } from '../../db/database.ts';
 import { rowMismatch, type SealFault } from './entry-signing.ts';
 import { nextFrom, type QueueCursor, type QueueReading } from './queue-cursor.ts';
-import { storeSeals, type SignedEntries } from './stored-seals.ts';
+import { createSealStorage, type EndedLeases, type SignedEntries } from './stored-seals.ts';
 import { createTurns, type QueuedEntry } from './turns.ts';
 
 const maxAttempts = 5;
@@ -51,7 +51,7 @@ export function createSealerStore(db: Database, cursor: QueueCursor): SealerStor
       await tx
         .updateTable('audit_queue')
         .set({ claim_id: null, claimed_until: claimedUntil })
-        .where(isLeased(claim, idsOf(claim)))
+        .where(isLeased(leasesOf(claim, idsOf(claim.entries))))
         .execute();
     }, ofQueue);
   }
@@ -65,7 +65,7 @@ export function createSealerStore(db: Database, cursor: QueueCursor): SealerStor
 
     async storeSeals(claim, signed) {
       const stored = await db.asService(
-        (tx) => storeSeals(tx, signed, (ids, mayEnd) => dequeue(claim, ids, mayEnd)),
+        (tx) => storeSeals(tx, signed, leasesOf(claim, idsOf(signed.seals))),
         { ...ofQueue, ...atOnce },
       );
       return stored !== undefined;
@@ -85,22 +85,33 @@ export function createSealerStore(db: Database, cursor: QueueCursor): SealerStor
   };
 }
 
-/**
- * Returns the condition of the entries among `ids` that the claim still holds. A statement finds
- * them by their places, whatever else the queue keeps: for a table that Postgres believes to be
- * empty, one index looks as good as another. The ids make sure of it after the table was written
- * anew (`vacuum full`), which moves rows; `is true` hides them from indexes.
- */
-function isLeased({ id, entries }: Claim, ids: readonly string[]): RawBuilder<boolean> {
+/** Leases, and the places of the leased rows of the queue. */
+interface Leases extends EndedLeases {
+  readonly places: readonly string[];
+}
+
+/** Returns the leases of the entries among `ids` that the claim holds. */
+function leasesOf({ id: claimId, entries }: Claim, ids: readonly string[]): Leases {
   const chosen = new Set(ids);
-  const places = entries.filter((entry) => chosen.has(entry.id)).map(({ place }) => place);
-  return sql`ctid = any(${places}::tid[]) and claim_id = ${id}::uuid
+  const places = entries.filter(({ id }) => chosen.has(id)).map(({ place }) => place);
+  return { claimId, ids, places };
+}
+
+/**
+ * Returns the condition of the rows whose leases are still held. A statement finds them by their
+ * places, whatever else the queue keeps: Postgres often takes the queue to be empty, and then any of
+ * its indexes to be good. The ids are compared because `vacuum full` moves rows to the places of
+ * others; `is true` keeps indexes from being used for them.
+ */
+function isLeased({ claimId, ids, places }: Leases): RawBuilder<boolean> {
+  return sql`ctid = any(${places}::tid[]) and claim_id = ${claimId}::uuid
     and (entry_id = any(${ids}::uuid[])) is true`;
 }
 
-function dequeue(claim: Claim, ids: readonly string[], mayEnd: RawBuilder<boolean>) {
-  return sql`delete from audit_queue where ${isLeased(claim, ids)} and ${mayEnd} returning entry_id`;
-}
+const storeSeals = createSealStorage(
+  (leases: Leases, mayEnd) =>
+    sql`delete from audit_queue where ${isLeased(leases)} and ${mayEnd} returning entry_id`,
+);
 
 async function readWaiting(
   tx: Tx,
@@ -127,7 +138,7 @@ async function countFault(tx: Tx, claim: Claim, { id, reason }: SealFault): Prom
       claim_id: null,
       claimed_until: sql`now() + interval '1 second' * power(2, attempts)`,
     })
-    .where(isLeased(claim, [id]))
+    .where(isLeased(leasesOf(claim, [id])))
     .returning(['attempts', sql<string>`ctid::text`.as('place')])
     .executeTakeFirst();
   if (entry === undefined) return;
@@ -140,6 +151,6 @@ async function countFault(tx: Tx, claim: Claim, { id, reason }: SealFault): Prom
   await tx.insertInto('audit_dead_letters').values({ entry_id: id, reason, attempts }).execute();
 }
 
-function idsOf({ entries }: Claim): string[] {
+function idsOf(entries: readonly { readonly id: string }[]): string[] {
   return entries.map(({ id }) => id);
 }

@@ -9,12 +9,12 @@ import type { ObjectStore } from '../../storage/interface/object-store.ts';
 import { backlogChecked, type Act } from '../../audit-trail/act.ts';
 import {
   assertPending,
-  changeCurrent,
   commitmentOf,
   lockDocument,
   statedVersion,
   type DocumentRow,
 } from '../records/document-rows.ts';
+import { markSealed } from '../records/document-changes.ts';
 import { hashMetadata } from '../records/metadata-hash.ts';
 import type { Certified } from '../records/schema.ts';
 import type { AuthorStatement } from '../../statements/schema.ts';
@@ -79,7 +79,7 @@ export function createCertification(options: CertificationOptions) {
       }));
       const proofId = uuidv7();
       const sealedAt = clock();
-      changeCurrent(tx, row, { status: 'SEALED', sealed_at: sealedAt, proof_id: proofId });
+      markSealed(tx, row, { status: 'SEALED', sealed_at: sealedAt, proof_id: proofId });
       return { answer: { sealedAt, proofId }, events: [sealedEvent(row, proofId, author)] };
     };
     return act(request, sealVersion, backlogChecked);

@@ -5,11 +5,11 @@ import type { ServiceRequest } from '../../http/requests/request.ts';
 import type { Act, Acted } from '../../audit-trail/act.ts';
 import {
   assertPending,
-  changeCurrent,
   lockDocument,
   toRevised,
   type RevisedDocument,
 } from '../records/document-rows.ts';
+import { changeMetadata } from '../records/document-changes.ts';
 import { replaceKeywords } from '../records/keyword-rows.ts';
 import { hashMetadata } from '../records/metadata-hash.ts';
 import type { ReplaceMetadata } from '../records/schema.ts';
@@ -50,7 +50,7 @@ async function replaceMetadata(
   // The precondition is evaluated only if all other checks pass (RFC 9110 §13.2.1).
   assertPending(row);
   assertIfMatch(ifMatch, row.revision);
-  const changed = changeCurrent(tx, row, { encrypted_metadata: encryptedMetadata });
+  const changed = changeMetadata(tx, row, { encrypted_metadata: encryptedMetadata });
   if (keywordDeterministic !== undefined) await replaceKeywords(tx, row, keywordDeterministic);
   const event = {
     action: 'document.metadata_changed',

@@ -6,7 +6,6 @@ import type { Schema } from '../../db/schema.ts';
 import { takesLock } from '../../db/lock-order.ts';
 import { compileOnce } from '../../db/compile-once.ts';
 import { inTurn } from '../../db/pipeline.ts';
-import { commitWith } from '../../db/transaction.ts';
 import { AppError } from '../../errors/app-error.ts';
 import type { StatedVersion } from '../../statements/statements.ts';
 import { hashMetadata } from './metadata-hash.ts';
@@ -191,40 +190,6 @@ export function assertPending({ status, proof_id: proofId }: VersionRow): void {
     throw new AppError('document_sealed', { members: { proofId: proofId ?? '' } });
   }
   if (status === 'EXPIRED') throw new AppError('document_expired');
-}
-
-/**
- * Changes the current version of a locked document, together with the commit. Returns the changed
- * document.
- */
-export function changeCurrent(tx: Tx, row: DocumentRow, change: Partial<VersionRow>): DocumentRow {
-  const changed = tx
-    .updateTable('document_versions')
-    .set(change)
-    .where('document_id', '=', row.document_id)
-    .where('version', '=', row.version)
-    .where('user_id', '=', row.user_id)
-    .where('tenant_id', '=', row.tenant_id)
-    .execute();
-  commitWith(tx, changed);
-  return revise(tx, { ...row, ...change });
-}
-
-/**
- * Makes the row's version the current one of a locked document, and increments its revision,
- * together with the commit. Returns the changed document.
- */
-export function revise(tx: Tx, row: DocumentRow): DocumentRow {
-  const revision = row.revision + 1;
-  const revised = tx
-    .updateTable('documents')
-    .set({ version: row.version, revision })
-    .where('id', '=', row.document_id)
-    .where('user_id', '=', row.user_id)
-    .where('tenant_id', '=', row.tenant_id)
-    .execute();
-  commitWith(tx, revised);
-  return { ...row, revision };
 }
 
 /** Returns what authors state of a version. */

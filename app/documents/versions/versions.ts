@@ -11,10 +11,10 @@ import {
   commitmentOf,
   loadOwner,
   lockDocument,
-  revise,
   type DocumentRow,
   type VersionRow,
 } from '../records/document-rows.ts';
+import { revise } from '../records/document-changes.ts';
 import { findFile, insertVersion, refusingDuplicates, versionOf } from '../records/file-claim.ts';
 import type { AddVersion, VersionView } from '../records/schema.ts';
 import { loadVersions, type ListedVersion } from './pages.ts';

@@ -10,25 +10,33 @@ import { insertObjects, withClient } from '../sync/people.ts';
 const rowsPerStatement = 50_000;
 
 /** Inserts what each statement adds: it has the number of rows as $1, and its own values. */
-type Fill = (client: Client, rows: number, userId: string) => Promise<unknown>;
+type Fill = (client: Client, rows: number) => Promise<unknown>;
 
-const fills: readonly Fill[] = [insertAccounts, insertSessions, insertSealed, insertJobs];
+const fills: readonly Fill[] = [insertAccounts, insertSessions, insertJobs];
+
+/** How much a vault has. */
+export interface Size {
+  /** Number of documents, of synchronised objects, of sessions and of jobs. */
+  readonly rows: number;
+  /** Number of entries of the log. */
+  readonly entries: number;
+}
 
 /**
- * Fills the database of a vault with as many documents, synchronised objects, entries, sessions and
- * jobs as `rows`: all documents and objects and half of the entries are of one user. The app may be
- * running: it finds no work in them.
+ * Fills the database of a vault. All documents and objects and half of the entries are of one user.
+ * The app may be running: it finds no work in them.
  */
 export async function fillVault(
   databases: DatabaseUrls,
   userId: string,
-  rows: number,
+  { rows, entries }: Size,
 ): Promise<void> {
   const person = { userId, sessionId: randomUUID(), deviceId: randomUUID() };
   await insertObjects(databases, person, rows);
   await inBatches(rows, (count) => insertStored(databases, userId, count));
   await withClient(databases.admin, async (client) => {
-    for (const fill of fills) await inBatches(rows, (count) => fill(client, count, userId));
+    for (const fill of fills) await inBatches(rows, (count) => fill(client, count));
+    await inBatches(entries, (count) => insertSealed(client, count, userId));
     await client.query('vacuum (analyze)');
   });
 }

@@ -6,8 +6,9 @@ import { startBenchStack } from '../harness/bench-stack.ts';
 import { measureBuffers, prepareExplaining, watchNotices, type Buffers } from './buffers.ts';
 import { holdSnapshot, startSubject, type Subject } from './subject.ts';
 
-const fewRows = 10_000;
-const manyRows = Number(process.env['ROWS'] ?? 1_000_000);
+const rows = Number(process.env['ROWS'] ?? 1_000_000);
+const smallVault = { rows: 10_000, entries: 10_000 };
+const largeVault = { rows, entries: Number(process.env['ENTRIES'] ?? rows) };
 const rounds = Number(process.env['ROUNDS'] ?? 60);
 const warmUps = 3;
 /** Rounds in which Postgres explains each statement, which takes time of its own. */
@@ -41,15 +42,15 @@ interface Growth {
  * million documents, entries, objects, sessions and jobs against one with ten thousand: the p95 of
  * the requests, which take turns, and the buffers of the statements. Measures all once more while
  * snapshots are held: with many rows, over 50,000 entries that were appended and sealed since. The
- * figure is the worst ratio.
+ * figure is the worst ratio. ROWS and ENTRIES set how many there are in the large vault.
  */
 export const benchGrowth: Bench = async (progress) => {
   using notices = watchNotices();
   await using stack = await startBenchStack();
   await prepareExplaining(stack.postgres);
-  await using few = await startSubject(stack, fewRows);
-  await using many = await startSubject(stack, manyRows);
-  progress(`${manyRows} rows inserted`);
+  await using few = await startSubject(stack, smallVault);
+  await using many = await startSubject(stack, largeVault);
+  progress(`${rows} rows of each kind, ${largeVault.entries} entries`);
 
   const figures: Record<string, number> = {};
   let worst = 0;
@@ -91,8 +92,9 @@ export const benchGrowth: Bench = async (progress) => {
     unit: 'cost with many rows over the cost with few',
     ratio: round(limit / worst),
     ...figures,
-    fewRows,
-    manyRows,
+    smallVault: smallVault.rows,
+    rows,
+    entries: largeVault.entries,
     rounds,
   };
 };

@@ -9,7 +9,7 @@ import { startPurgeVault } from '../../support/accounts/purge-vault.ts';
 import { connectAs } from '../../support/accounts/two-tenants.ts';
 import { createApi, type Api } from '../../support/documents/uploads.ts';
 import type { TestStack } from '../../support/vault/stack.ts';
-import { fillVault } from './fill.ts';
+import { fillVault, type Size } from './fill.ts';
 
 /** Told of each request: who sent it to which route, its milliseconds and the response's status. */
 export type Note = (name: string, ms: number, status: number) => void;
@@ -43,13 +43,13 @@ const withoutQuotas = Object.fromEntries(
   ]),
 );
 
-/** Starts a vault and fills it with as many rows of each kind, most of them of one user. */
-export async function startSubject(stack: TestStack, rows: number): Promise<Subject> {
+/** Starts a vault and fills it; most of it is of one user. */
+export async function startSubject(stack: TestStack, size: Size): Promise<Subject> {
   const context = await startPurgeVault({ ...withoutQuotas, LOG_LEVEL: 'error' }, stack);
   const { vault, sql } = context;
   const adminUrl = vault.databases.admin;
   const userId = randomUUID();
-  await fillVault(vault.databases, userId, rows);
+  await fillVault(vault.databases, userId, size);
   let large = await createOwner(vault, 'default', userId);
   const callers = await createCallers(vault);
   let admin = callers.find(({ role }) => role === 'platform_admin')?.api ?? large.api;
