@@ -72,8 +72,9 @@ export interface ServiceOptions extends Options {
    */
   readonly isLengthy?: boolean;
   /**
-   * Has Postgres read no whole table for which it has an index: for queues, whose statistics are
-   * often those of an empty table, while a snapshot may keep all rows that were removed.
+   * Has Postgres read no whole table for which it has an index: for queues, and other tables whose
+   * rows soon go. Their statistics are often those of an empty table, while a snapshot may keep all
+   * rows that were removed.
    */
   readonly readsByIndex?: boolean;
 }
@@ -84,7 +85,7 @@ export const atOnce: Options = { atOnce: true };
 /** Allows the statements of a transaction of the service login more time. */
 export const lengthy: ServiceOptions = { isLengthy: true };
 
-/** Makes a transaction of the service login fit to read a queue. */
+/** Makes a transaction of the service login fit to read a queue, as `readsByIndex` says. */
 export const ofQueue: ServiceOptions = { readsByIndex: true };
 
 interface DatabaseOptions {

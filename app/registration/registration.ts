@@ -4,7 +4,7 @@ import { hashEmail } from '../accounts/email.ts';
 import { newAccount } from '../accounts/new-account.ts';
 import { assertSaltLength } from '../accounts/salt-length.ts';
 import type { Clock } from '../async/clock.ts';
-import type { Database, Owner, Tx } from '../db/database.ts';
+import { ofQueue, type Database, type Owner, type Tx } from '../db/database.ts';
 import { takesLock } from '../db/lock-order.ts';
 import type { RowCipher } from '../encryption/row-cipher.ts';
 import type { ServiceRequest } from '../http/requests/request.ts';
@@ -133,7 +133,7 @@ export function createRegistration(options: RegistrationOptions) {
      * outbox message. Idempotent: a second call does nothing.
      */
     enrol: (promised: PromisedSignUp, id: string): Promise<void> =>
-      db.asService((tx) => enrol(tx, promised, id)),
+      db.asService((tx) => enrol(tx, promised, id), ofQueue),
 
     /**
      * Activates the account of the registration that the token belongs to. If the token is unknown,
@@ -143,7 +143,8 @@ export function createRegistration(options: RegistrationOptions) {
     async validateEmail(request: ServiceRequest<undefined>, token: string): Promise<void> {
       act.assertWritable(request);
       await limits.consume('validate-address', request.clientAddress);
-      await act.asService(request, (tx) => activate(tx, cipher, token, clock), backlogChecked);
+      const options = { ...backlogChecked, ...ofQueue };
+      await act.asService(request, (tx) => activate(tx, cipher, token, clock), options);
     },
   };
 }
