@@ -37,7 +37,7 @@ export function createReplays(
   sends: Sends,
   isIdle: (text: string) => boolean,
 ): Replay[] {
-  const transactions = groupTransactions(sends.statements).filter(
+  const transactions = groupTransactions(byIds(sends.statements)).filter(
     ({ statements }) => !statements.every(({ text }) => isIdle(text)),
   );
   return exchanges.map((exchange, index) => {
@@ -48,6 +48,36 @@ export function createReplays(
       transactions: transactions.filter(belongs),
       signer: sends.signer.filter(belongs),
     };
+  });
+}
+
+/** The condition by which a statement finds rows of the queue by their places. */
+const byPlaces = /(?:audit_queue\.)?ctid = any\(\$(?<places>\d+)::tid\[\]\)/u;
+const ofClaim = /\bclaim_id"? = \$(?<claim>\d+)/u;
+const ofEntries = /\bentry_id = any\(\$(?<ids>\d+)::uuid\[\]\)/u;
+
+/**
+ * Returns the statements with the ids of queued entries instead of the places of their rows, which
+ * differ in the copy of the database. The ids of a claim are those that it sealed.
+ */
+function byIds(statements: readonly SentStatement[]): SentStatement[] {
+  const valueOf = ({ text, values }: SentStatement, pattern: RegExp) =>
+    values[Number(Object.values(pattern.exec(text)?.groups ?? {})[0]) - 1];
+  const ofQueue = statements.filter(({ text }) => byPlaces.test(text));
+  const idsOf = new Map(
+    ofQueue
+      .filter(({ text }) => ofEntries.test(text))
+      .map((sealing) => [valueOf(sealing, ofClaim), valueOf(sealing, ofEntries)]),
+  );
+  return statements.map((statement) => {
+    const places = Number(byPlaces.exec(statement.text)?.groups?.['places']);
+    if (Number.isNaN(places)) return statement;
+    const text = statement.text.replace(
+      byPlaces,
+      'audit_queue.entry_id = any($$$<places>::uuid[])',
+    );
+    const ids = idsOf.get(valueOf(statement, ofClaim));
+    return { ...statement, text, values: statement.values.with(places - 1, ids) };
   });
 }
 

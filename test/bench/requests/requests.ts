@@ -6,6 +6,7 @@ import { deserialize, serialize } from 'node:v8';
 import { createDatabase, databaseUrls, dropDatabase } from '../../../app/dev/postgres/database.ts';
 import { projectFile } from '../../../app/dev/files/project.ts';
 import { until } from '../../../app/dev/processes/until.ts';
+import { connectAs } from '../../support/accounts/two-tenants.ts';
 import { startChild } from '../../support/processes/child.ts';
 import { processorMs } from '../../support/processes/process-figures.ts';
 import { startVaultProcesses, type SingleVault } from '../../support/processes/vault-processes.ts';
@@ -120,6 +121,7 @@ export const benchRequests: Bench = async (progress) => {
       costs.bare.push(reference);
     }
     bareHttp.close();
+    await assertSealed(databaseUrls(stack.postgres, copy).admin, actions);
     const [ours, reference] = [median(costs.ours.map(total)), median(costs.bare.map(total))];
     const ratio = round(reference / ours);
     progress(`${name}: ${describe(costs.ours)}, bare ${describe(costs.bare)}, ratio ${ratio}`);
@@ -194,6 +196,19 @@ async function replay(
   for (let index = from; index < from + count; index += 1) {
     const { message } = replays[index] as Replay;
     await ask({ ...message, headers: { ...message.headers, [replayHeader]: String(index) } });
+  }
+}
+
+/**
+ * Throws unless the bare server sealed what it appended, as the app did. A few entries may wait: a
+ * batch can hold one whose transaction began after that of the batch, and is replayed after it.
+ */
+async function assertSealed(adminUrl: string, actions: number): Promise<void> {
+  const client = await connectAs(adminUrl);
+  const { rowCount } = await client.query('select from audit_queue');
+  await client.end();
+  if (Number(rowCount) > actions / 50) {
+    throw new Error(`${rowCount} entries of the copy are not sealed`);
   }
 }
 
