@@ -47,6 +47,11 @@ export function createAccounts({ db, cipher }: AccountsOptions) {
     return { ...account, ...opened } satisfies ActiveAccount;
   }
 
+  async function readActive(tx: Tx, sought: SoughtAccount): Promise<ActiveAccount | undefined> {
+    const [row] = await selectActive(tx, sought);
+    return toActive(row, sought.method);
+  }
+
   return {
     /**
      * Finds the credentials of an active account by its e-mail address. Runs one query and one
@@ -63,16 +68,14 @@ export function createAccounts({ db, cipher }: AccountsOptions) {
     },
 
     /**
-     * Finds an active account with its credentials for `method`. Resolves with undefined if the
-     * account is not active or has no such credentials, at the cost of a decryption too.
+     * Finds an active account with its password. Resolves with undefined if the account is not
+     * active or has no password, at the cost of a decryption too.
      */
-    async findActiveById(
-      accountId: string,
-      method: CredentialMethod = 'password',
-    ): Promise<ActiveAccount | undefined> {
-      const [row] = await db.asService((tx) => selectActive(tx, { accountId, method }), atOnce);
-      return toActive(row, method);
-    },
+    findActiveById: (accountId: string): Promise<ActiveAccount | undefined> =>
+      db.asService((tx) => readActive(tx, { accountId, method: 'password' }), atOnce),
+
+    /** Finds an active account as `findActiveById` does, in a transaction of the service login. */
+    readActive,
 
     /** Returns the e-mail address of an account; undefined for a user of another issuer. */
     findEmail: ({ userId, tenantId }: Owner): Promise<string | undefined> =>
@@ -143,15 +146,18 @@ const selectCredentials = compileOnce(
       .compile(),
 );
 
-interface Sought {
+/** An account, and the login method whose credentials are sought. */
+export interface SoughtAccount {
   readonly accountId: string;
   readonly method: CredentialMethod;
 }
 
-const selectActive = compileOnce((sought: Sought, db) => findActive(sought, db).compile());
-const lockActive = compileOnce((sought: Sought, db) => findActive(sought, db).forShare().compile());
+const selectActive = compileOnce((sought: SoughtAccount, db) => findActive(sought, db).compile());
+const lockActive = compileOnce((sought: SoughtAccount, db) =>
+  findActive(sought, db).forShare().compile(),
+);
 
-function findActive({ accountId, method }: Sought, db: Tx) {
+function findActive({ accountId, method }: SoughtAccount, db: Tx) {
   return db
     .selectFrom('accounts')
     .innerJoin('credentials', 'credentials.account_id', 'accounts.id')

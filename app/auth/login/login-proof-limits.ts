@@ -1,6 +1,7 @@
 import type { Clock } from '../../async/clock.ts';
 import { atOnce, type Database, type Tx } from '../../db/database.ts';
 import { compileOnce } from '../../db/compile-once.ts';
+import { inTurn } from '../../db/pipeline.ts';
 import { AppError } from '../../errors/app-error.ts';
 import type { LimitName, RateLimits } from '../../limits/rate-limits.ts';
 import { hashClientAddress } from './client-address-hash.ts';
@@ -38,6 +39,11 @@ interface AskedChallenge {
   /** Finds the account; called only if the client address has used up its count. */
   readonly findAccountId: () => Promise<string | undefined>;
 }
+
+/** Reads something in a transaction of the service login. */
+type Reading<Found> = (tx: Tx) => Promise<Found>;
+
+const nothing: Reading<void> = () => Promise.resolve();
 
 /** One use of a limit, which may be given back. */
 interface Count {
@@ -81,10 +87,21 @@ export function createProofLimits(options: ProofLimitsOptions) {
 
   const hashAddress = (clientAddress: string) => hashClientAddress(addressKey(), clientAddress);
 
-  /** Returns the milliseconds since the account's last login from a client address. */
-  async function loginAgeMs(accountId: string, addressHash: string): Promise<number> {
-    const [known] = await db.asService((tx) => selectLogin(tx, { accountId, addressHash }), atOnce);
-    return clock().getTime() - (known?.last_login_at.getTime() ?? -Infinity);
+  /**
+   * Returns the milliseconds since the account's last login from a client address, and what `read`
+   * reads in the same round trip.
+   */
+  async function readLoginAge<Found>(
+    accountId: string,
+    addressHash: string,
+    read: Reading<Found>,
+  ): Promise<readonly [number, Found]> {
+    const [[known], found] = await db.asService(
+      (tx) => inTurn(selectLogin(tx, { accountId, addressHash }), read(tx)),
+      atOnce,
+    );
+    const ageMs = clock().getTime() - (known?.last_login_at.getTime() ?? -Infinity);
+    return [ageMs, found];
   }
 
   /** Counts an attempt that the limit of the client address, or of the account, may refuse. */
@@ -111,15 +128,23 @@ export function createProofLimits(options: ProofLimitsOptions) {
   ): Promise<readonly Count[]> {
     const byPlace: Count = { name: 'proof-account', key: `${accountId} ${place}` };
     const byAddress: Count = { name: 'proof-address', key: clientAddress };
-    await limits.consume(byPlace.name, byPlace.key);
-    const isCounted = await limits.tryConsume(byAddress.name, byAddress.key);
-    return isCounted ? [byPlace, byAddress] : [byPlace];
+    const consumed = limits.consume(byPlace.name, byPlace.key);
+    const [refusal, isShared] = await Promise.all([
+      consumed.then(() => undefined).catch((error: unknown) => ({ error })),
+      limits.tryConsume(byAddress.name, byAddress.key),
+    ]);
+    if (refusal === undefined) return isShared ? [byPlace, byAddress] : [byPlace];
+    if (isShared) await limits.giveBack(byAddress.name, byAddress.key);
+    throw refusal.error;
   }
 
-  async function admit(attempt: Attempt): Promise<ProofAttempt> {
+  async function admitReading<Found>(
+    attempt: Attempt,
+    read: Reading<Found>,
+  ): Promise<readonly [ProofAttempt, Found]> {
     const { accountId, clientAddress, sessionId } = attempt;
     const addressHash = hashAddress(clientAddress);
-    const ageMs = await loginAgeMs(accountId, addressHash);
+    const [ageMs, found] = await readLoginAge(accountId, addressHash, read);
     const place = sessionId ?? (isKnown(ageMs) ? addressHash : undefined);
     const counts = await (place === undefined
       ? countStranger(attempt)
@@ -131,14 +156,12 @@ export function createProofLimits(options: ProofLimitsOptions) {
       isCounted = false;
       await Promise.all(counts.map(({ name, key }) => limits.giveBack(name, key)));
     }
-    return {
-      withdraw,
-      async succeeded() {
-        await withdraw();
-        if (ageMs <= refreshAfterMs) return;
-        await db.asService((tx) => recordLogin(tx, accountId, addressHash, clock()));
-      },
-    };
+    async function succeeded(): Promise<void> {
+      await withdraw();
+      if (ageMs <= refreshAfterMs) return;
+      await db.asService((tx) => recordLogin(tx, accountId, addressHash, clock()));
+    }
+    return [{ withdraw, succeeded }, found];
   }
 
   return {
@@ -147,7 +170,16 @@ export function createProofLimits(options: ProofLimitsOptions) {
      * limit. Attempts for an account that does not exist are counted in the same way. Throws
      * rate_limited.
      */
-    admit,
+    async admit(attempt: Attempt): Promise<ProofAttempt> {
+      const [admitted] = await admitReading(attempt, nothing);
+      return admitted;
+    },
+
+    /**
+     * Admits an attempt as `admit` does. Resolves also with what `read` reads before, which MUST
+     * send its statement at once.
+     */
+    admitReading,
 
     /**
      * Counts a challenge. Once the client address has used up its count, an account that knows the
@@ -160,9 +192,9 @@ export function createProofLimits(options: ProofLimitsOptions) {
         if (!(refusal instanceof AppError)) throw refusal;
         const accountId = await findAccountId();
         const addressHash = hashAddress(clientAddress);
-        if (accountId === undefined || !isKnown(await loginAgeMs(accountId, addressHash))) {
-          throw refusal;
-        }
+        if (accountId === undefined) throw refusal;
+        const [ageMs] = await readLoginAge(accountId, addressHash, nothing);
+        if (!isKnown(ageMs)) throw refusal;
         await limits.consume('challenge-address', `${accountId} ${addressHash}`);
       }
     },

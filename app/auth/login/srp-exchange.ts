@@ -84,19 +84,18 @@ export function createSrpExchange(options: SrpExchangeOptions) {
 
   /**
    * Checks a login proof. `account` is undefined if the proof is for a decoy or the account was
-   * closed meanwhile; `serverProof` is undefined if the client's proof is wrong.
+   * closed meanwhile. Returns the server's proof; undefined if the client's is wrong.
    */
-  async function judge(session: PendingProof, { A, M1 }: ClientProof) {
+  async function judge(
+    session: PendingProof,
+    account: ActiveAccount | undefined,
+    { A, M1 }: ClientProof,
+  ): Promise<Buffer | undefined> {
     const { accountId, method } = session;
     const decoy = hidesUnknown ? decoyById(keys.get('decoy'), accountId, method) : undefined;
-    const account = await accounts.findActiveById(accountId, method);
     const verifier = (account ?? decoy)?.verifier;
-    if (verifier === undefined || session.clientPublic !== parseClientPublic(A)) {
-      return { account, serverProof: undefined };
-    }
-    const clientProof = Buffer.from(M1, 'hex');
-    const serverProof = await answerProof(powers, session, BigInt(`0x${verifier}`), clientProof);
-    return { account, serverProof };
+    if (verifier === undefined || session.clientPublic !== parseClientPublic(A)) return undefined;
+    return answerProof(powers, session, BigInt(`0x${verifier}`), Buffer.from(M1, 'hex'));
   }
 
   async function check(
@@ -104,12 +103,15 @@ export function createSrpExchange(options: SrpExchangeOptions) {
     session: PendingProof,
     proof: ClientProof,
   ): Promise<Proven> {
-    const { accountId } = session;
+    const { accountId, method } = session;
     // The caller's session counts apart for the caller's own account only: otherwise anyone with an
     // account could guess the passwords of others without their limit.
     const sessionId = caller?.userId === accountId ? caller.sessionId : undefined;
-    const attempt = await proofLimits.admit({ accountId, clientAddress, sessionId });
-    const { account, serverProof } = await judge(session, proof).catch(async (error: unknown) => {
+    const [attempt, account] = await proofLimits.admitReading(
+      { accountId, clientAddress, sessionId },
+      (tx) => accounts.readActive(tx, { accountId, method }),
+    );
+    const serverProof = await judge(session, account, proof).catch(async (error: unknown) => {
       await attempt.withdraw();
       throw error;
     });
