@@ -99,8 +99,8 @@ function leasesOf({ id: claimId, entries }: Claim, ids: readonly string[]): Leas
 
 /**
  * Returns the condition of the rows whose leases are still held. A statement finds them by their
- * places, whatever else the queue keeps: Postgres often takes the queue to be empty, and then any of
- * its indexes to be good. The ids are compared because `vacuum full` moves rows to the places of
+ * places, whatever else the queue keeps: Postgres often takes the queue to be empty, and then any
+ * of its indexes to be good. The ids are compared because `vacuum full` moves rows to the places of
  * others; `is true` keeps indexes from being used for them.
  */
 function isLeased({ claimId, ids, places }: Leases): RawBuilder<boolean> {

@@ -20,8 +20,8 @@ const failures: ReadonlySet<string> = new Set<AuditAction>(['auth.login_failed',
 const ofSystem: ReadonlySet<string> = new Set<AuditAction>(['internal_key.used']);
 
 /**
- * Appends one audit entry for each tally of a past minute, as far as there is room for more. Several
- * processes may call it concurrently.
+ * Appends one audit entry for each tally of a past minute, as far as there is room for more.
+ * Several processes may call it concurrently.
  */
 export async function recordTallies(
   db: Database,
