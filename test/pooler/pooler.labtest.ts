@@ -4,7 +4,6 @@ import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import anyTest, { type ExecutionContext, type TestFn } from 'ava';
 import { databaseUrls } from '../../app/dev/postgres/database.ts';
-import { until } from '../../app/dev/processes/until.ts';
 import { defaultRetry, type RetryPolicy } from '../../client/http/retry.ts';
 import { createDeviceKey } from '../../client/keys/device-key.ts';
 import { createNodeHash } from '../../client/node/hash.ts';
@@ -15,8 +14,8 @@ import { assertProofsVerify, untilSealed } from '../faults/audit/audit-check.ts'
 import { assertLog } from '../faults/audit/log-check.ts';
 import { startLoad } from '../faults/vault/load.ts';
 import {
-  askReadiness,
   startReplicatedVault,
+  untilAppsReady,
   type ReplicatedVault,
 } from '../faults/vault/replicated-vault.ts';
 import { createAccount, logIn } from '../faults/vault/user.ts';
@@ -177,7 +176,7 @@ async function underLoad(
   try {
     await delay(1_000);
     await fault(fetch);
-    await untilReady(vault);
+    await untilAppsReady(vault);
     await delay(1_000);
   } finally {
     await Promise.all(loads.map((load) => load.stop()));
@@ -192,16 +191,6 @@ async function underLoad(
   await assertLog(t, vault, answered, random);
   t.log(`${entries} entries, ${answered.actions.size} of them confirmed in responses`);
 }
-
-const untilReady = ({ baseUrls }: ReplicatedVault) =>
-  until(
-    () =>
-      Promise.all(baseUrls.map(askReadiness)).then(
-        () => true,
-        () => false,
-      ),
-    { what: 'both apps', timeoutMs: 60_000, intervalMs: 100 },
-  );
 
 test.serial('nothing is lost or doubled while PgBouncer and Postgres restart', async (t) => {
   t.timeout(180_000 + rounds * 60_000);

@@ -7,7 +7,7 @@ import type { ProcessExit } from '../../app/dev/processes/process-spec.ts';
 import { untilReady } from '../../app/dev/processes/ready.ts';
 import { until } from '../../app/dev/processes/until.ts';
 import { existsSync } from 'node:fs';
-import { askReadiness } from '../faults/vault/replicated-vault.ts';
+import { askReadiness } from '../support/processes/vault-processes.ts';
 import type { Release } from './releases.ts';
 
 /** An app of a release with the signer beside it, as a pod of the chart has them. */

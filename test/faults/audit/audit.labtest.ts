@@ -1,6 +1,5 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import test from 'ava';
-import { until } from '../../../app/dev/processes/until.ts';
 import { defaultRetry, type RetryPolicy } from '../../../client/http/retry.ts';
 import { testStack } from '../../support/vault/stack.ts';
 import { createAnsweredActions, type AnsweredActions } from './answered-actions.ts';
@@ -10,8 +9,8 @@ import { startLoad, type Load } from '../vault/load.ts';
 import { assertLog } from './log-check.ts';
 import { logInNewcomer } from '../vault/newcomer.ts';
 import {
-  askReadiness,
   startReplicatedVault,
+  untilAppsReady,
   type Part,
   type ReplicatedVault,
 } from '../vault/replicated-vault.ts';
@@ -99,7 +98,7 @@ async function killParts(
   await delay(1_000 * random());
   for (const { start } of victims) await start();
   await changes;
-  await untilReady(vault);
+  await untilAppsReady(vault);
 }
 
 /** Picks one or two parts, in the order in which they must be restarted. */
@@ -115,15 +114,6 @@ function spread({ baseUrls }: ReplicatedVault): typeof globalThis.fetch {
     const { pathname, search } = new URL(input instanceof Request ? input.url : input);
     return fetch(new URL(pathname + search, baseUrls.at(random() * baseUrls.length)), init);
   };
-}
-
-function untilReady({ baseUrls }: ReplicatedVault): Promise<boolean> {
-  const areReady = () =>
-    Promise.all(baseUrls.map(askReadiness)).then(
-      () => true,
-      () => false,
-    );
-  return until(areReady, { what: 'both apps', timeoutMs: 60_000, intervalMs: 100 });
 }
 
 /**

@@ -10,6 +10,7 @@ import { freePort } from '../../../app/dev/processes/free-port.ts';
 import { spawnGuarded } from '../../../app/dev/processes/guarded-process.ts';
 import { migrate } from '../../../app/dev/postgres/migrate.ts';
 import { inheritedEnvironment, nodeProcess } from '../../../app/dev/processes/node-process.ts';
+import { until } from '../../../app/dev/processes/until.ts';
 import { untilReady } from '../../../app/dev/processes/ready.ts';
 import { startSigner } from '../../../app/dev/signer/signer.ts';
 import { createKeyFile } from '../../support/vault/key-file.ts';
@@ -19,7 +20,7 @@ import type { TestStack } from '../../support/vault/stack.ts';
 import { createKillable, type KillableProcess } from '../../support/processes/killable-process.ts';
 import { startOwnPostgres, type OwnPostgres } from './own-postgres.ts';
 import { replicaSettings } from './replica-settings.ts';
-import type { VaultProcesses } from '../../support/processes/vault-processes.ts';
+import { askReadiness, type VaultProcesses } from '../../support/processes/vault-processes.ts';
 
 /** A component of a vault that a test may kill and restart. */
 export interface Part extends Pick<KillableProcess, 'kill' | 'start'> {
@@ -132,9 +133,12 @@ function toPart(name: string, { kill, start }: Omit<Part, 'name'>): Part {
   return { name, kill, start };
 }
 
-/** Throws unless the app reports that it is ready. */
-export async function askReadiness(baseUrl: string): Promise<void> {
-  const response = await fetch(`${baseUrl}/health/ready`, { signal: AbortSignal.timeout(5_000) });
-  await response.body?.cancel();
-  if (!response.ok) throw new Error(`not ready: ${response.status}`);
+/** Waits until both apps report that they are ready. */
+export function untilAppsReady({ baseUrls }: Pick<ReplicatedVault, 'baseUrls'>): Promise<boolean> {
+  const areReady = () =>
+    Promise.all(baseUrls.map(askReadiness)).then(
+      () => true,
+      () => false,
+    );
+  return until(areReady, { what: 'both apps', timeoutMs: 60_000, intervalMs: 100 });
 }

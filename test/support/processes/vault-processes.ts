@@ -153,7 +153,8 @@ async function startApp(options: AppOptions): Promise<GuardedProcess> {
   return app;
 }
 
-async function askReadiness(baseUrl: string): Promise<void> {
+/** Throws unless the app reports that it is ready. */
+export async function askReadiness(baseUrl: string): Promise<void> {
   const response = await fetch(`${baseUrl}/health/ready`, { signal: AbortSignal.timeout(5_000) });
   await response.body?.cancel();
   if (!response.ok) throw new Error(`not ready: ${response.status}`);
