@@ -4,7 +4,7 @@ import { sealHistory } from '../../upgrade/history.ts';
 import { percentile, round, type Bench } from '../harness/bench.ts';
 import { startBenchStack } from '../harness/bench-stack.ts';
 import { measureBuffers, prepareExplaining, watchNotices, type Buffers } from './buffers.ts';
-import { holdSnapshot, startSubject, type Subject } from './subject.ts';
+import { findOldWriters, holdSnapshot, startSubject, type Subject } from './subject.ts';
 
 const rows = Number(process.env['ROWS'] ?? 1_000_000);
 const smallVault = { rows: 10_000, entries: 10_000 };
@@ -78,6 +78,7 @@ export const benchGrowth: Bench = async (progress) => {
     });
     note(`buffers of statements${when}`, requests);
     note(`buffers of polls${when}`, await explain(() => setTimeout(idleMs)));
+    for (const writer of await findOldWriters(many.adminUrl)) progress(`still writing: ${writer}`);
   }
 
   await measure('');

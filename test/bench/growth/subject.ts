@@ -84,6 +84,22 @@ export async function startSubject(stack: TestStack, size: Size): Promise<Subjec
   };
 }
 
+/**
+ * Finds the transactions that began over 5 s ago and have written. Readers of queues begin at the
+ * first of them, so that they cost more while it lasts.
+ */
+export async function findOldWriters(adminUrl: string): Promise<string[]> {
+  const client = await connectAs(adminUrl);
+  const { rows } = await client.query<{ readonly writer: string }>(
+    `select format('%s %s %s since %s: %s', datname, usename, backend_type, xact_start,
+       left(query, 200)) as writer
+     from pg_stat_activity
+     where backend_xid is not null and xact_start < now() - interval '5 s'`,
+  );
+  await client.end();
+  return rows.map(({ writer }) => writer);
+}
+
 /** Holds a snapshot, as a long backup does, until it is disposed of. */
 export async function holdSnapshot(adminUrl: string): Promise<AsyncDisposable> {
   const client = await connectAs(adminUrl);
