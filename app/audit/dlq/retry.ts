@@ -103,11 +103,7 @@ export function createDlqRetry(options: DlqOptions) {
     keyId: string,
     { seals, faults }: Signed,
   ): Promise<RetriedEntry[] | undefined> {
-    const stored = await storeSeals(
-      tx,
-      { keyId, seals },
-      { claimId, ids: seals.map(({ id }) => id) },
-    );
+    const stored = await storeSeals(tx, { keyId, seals }, { claimId });
     if (stored === undefined) return undefined;
     const letters = await recoverLetters(tx, stored, clock());
     const outcomes = letters.map(({ id, attempts }) => recovered(id, attempts));

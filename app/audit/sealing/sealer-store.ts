@@ -3,7 +3,7 @@ import { sql, type RawBuilder } from 'kysely';
 import { atOnce, ofQueue, type Database, type Tx } from '../../db/database.ts';
 import { rowMismatch, type SealFault } from './entry-signing.ts';
 import { nextFrom, type QueueCursor, type QueueReading } from './queue-cursor.ts';
-import { createSealStorage, type EndedLeases, type SignedEntries } from './stored-seals.ts';
+import { createSealStorage, type HeldLeases, type SignedEntries } from './stored-seals.ts';
 import { createTurns, type QueuedEntry } from './turns.ts';
 
 const maxAttempts = 5;
@@ -86,7 +86,8 @@ export function createSealerStore(db: Database, cursor: QueueCursor): SealerStor
 }
 
 /** Leases, and the places of the leased rows of the queue. */
-interface Leases extends EndedLeases {
+interface Leases extends HeldLeases {
+  readonly ids: readonly string[];
   readonly places: readonly string[];
 }
 
@@ -108,8 +109,8 @@ function isLeased({ claimId, ids, places }: Leases): RawBuilder<boolean> {
     and (entry_id = any(${ids}::uuid[])) is true`;
 }
 
-const storeSeals = createSealStorage(
-  (leases: Leases, mayEnd) =>
+const storeSeals = createSealStorage<Omit<Leases, 'ids'>>(
+  (leases, mayEnd) =>
     sql`delete from audit_queue where ${isLeased(leases)} and ${mayEnd} returning entry_id`,
 );
 

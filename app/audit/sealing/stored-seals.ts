@@ -14,10 +14,9 @@ export interface SignedEntries {
   readonly seals: readonly Seal[];
 }
 
-/** Entries whose leases end. */
-export interface EndedLeases {
+/** The leases of one batch. */
+export interface HeldLeases {
   readonly claimId: string;
-  readonly ids: readonly string[];
 }
 
 /**
@@ -28,22 +27,25 @@ export interface EndedLeases {
  * An active key stays locked until the transaction ends, so that it is not retired before. The
  * total of sealed entries is kept in 64 rows, one of which is chosen at random, so that sealers
  * seldom wait for the same row.
- * @param endLeases Returns the SQL that ends the leases which are still held if the condition
- * `mayEnd` is true, and returns their `entry_id`.
+ * @param endLeases Returns the SQL that ends those leases of the entries `ids` which are still held
+ * if the condition `mayEnd` is true, and returns their `entry_id`.
  */
-export function createSealStorage<Ended extends EndedLeases>(
-  endLeases: (ended: Ended, mayEnd: RawBuilder<boolean>) => RawBuilder<unknown>,
+export function createSealStorage<Held extends HeldLeases>(
+  endLeases: (
+    leases: Held & Pick<SealValues, 'ids'>,
+    mayEnd: RawBuilder<boolean>,
+  ) => RawBuilder<unknown>,
 ) {
-  const store = compileOnce((values: Ended & SealValues, db) =>
+  const store = compileOnce((values: Held & SealValues, db) =>
     storeWhile(endLeases(values, sql`exists (select from active)`), values).compile(db),
   );
   return async (
     tx: Tx,
     { keyId, seals }: SignedEntries,
-    ended: Ended,
+    held: Held,
   ): Promise<readonly string[] | undefined> => {
     takesLock(tx, 'signing keys');
-    const [stored] = await store(tx, { ...ended, ...valuesOf(seals), keyId });
+    const [stored] = await store(tx, { ...held, ...valuesOf(seals), keyId });
     return stored?.isActive === true ? stored.sealed : undefined;
   };
 }
@@ -55,7 +57,7 @@ interface SealValues extends ReturnType<typeof valuesOf> {
 
 function valuesOf(seals: readonly Seal[]) {
   return {
-    sealed: column(seals, 'id'),
+    ids: column(seals, 'id'),
     hashes: column(seals, 'hash'),
     signatures: column(seals, 'signature'),
     sealedAt: column(seals, 'sealedAt'),
@@ -82,7 +84,7 @@ function storeWhile(held: RawBuilder<unknown>, values: SealValues): RawBuilder<S
       select s.id, decode(s.hash, 'hex'), decode(s.signature, 'base64'),
         decode(${values.keyId}, 'hex'), s.sealed_at, s.late
       from unnest(
-        ${values.sealed}::uuid[], ${values.hashes}::text[], ${values.signatures}::text[],
+        ${values.ids}::uuid[], ${values.hashes}::text[], ${values.signatures}::text[],
         ${values.sealedAt}::timestamptz[], ${values.late}::boolean[]
       ) as s (id, hash, signature, sealed_at, late)
       where s.id in (select entry_id from held)
