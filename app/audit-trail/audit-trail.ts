@@ -38,7 +38,7 @@ export function createAuditTrail(options: TrailOptions) {
 
   /**
    * Sends the statement that appends an event's entry; `appended` settles with it. Call it last in
-   * the transaction, since it locks the sequence of the event's resource. The sealer signs the
+   * the transaction, since it locks the trail of the event's resource. The sealer signs the
    * entry soon after the commit.
    */
   function send(tx: Tx, event: AuditEvent): { id: string; appended: Promise<unknown> } {
@@ -46,7 +46,7 @@ export function createAuditTrail(options: TrailOptions) {
     const { entryId: id = uuidv7(), owner, resource } = event;
     const at = clock();
     const [head, tail] = textAroundSeq({ id, issuer, at }, event);
-    takesLock(tx, 'audit sequence');
+    takesLock(tx, 'audit trail');
     const appended = insertEntry(tx, {
       id,
       userId: owner.userId,
@@ -117,7 +117,7 @@ function byResource(a: AuditEvent, b: AuditEvent): number {
   return first < second ? -1 : 1;
 }
 
-/** Returns the sort key of a resource: sequences are locked in the order of these keys. */
+/** Returns the sort key of a resource: trails are locked in the order of these keys. */
 export function resourceKey({ owner, resource }: Pick<AuditEvent, 'owner' | 'resource'>): string {
   return `${owner.userId} ${resource.type} ${resource.id} ${owner.tenantId}`;
 }
@@ -136,14 +136,14 @@ interface NewRow {
 }
 
 /**
- * Inserts an entry under the next sequence number of its resource. Numbers have no gaps: the row
- * with the last one stays locked until the transaction ends, and a rollback reverts it.
+ * Inserts an entry under the next number of its resource. Numbers have no gaps: the trail with the
+ * last one stays locked until the transaction ends, and a rollback reverts it.
  */
 const insertEntry = compileOnce((row: NewRow, db) =>
   db
     .with('next', (cte) =>
       cte
-        .insertInto('audit_sequences')
+        .insertInto('audit_trails')
         .values({
           user_id: row.userId,
           tenant_id: row.tenantId,
@@ -154,17 +154,16 @@ const insertEntry = compileOnce((row: NewRow, db) =>
         .onConflict((conflict) =>
           conflict
             .columns(['user_id', 'tenant_id', 'resource_type', 'resource_id'])
-            .doUpdateSet({ last_seq: sql`audit_sequences.last_seq + 1` }),
+            .doUpdateSet({ last_seq: sql`audit_trails.last_seq + 1` }),
         )
-        .returning('last_seq'),
+        .returning(['id', 'last_seq']),
     )
     .insertInto('audit_log')
     .values(({ selectFrom }) => ({
       id: row.id,
       user_id: row.userId,
       tenant_id: row.tenantId,
-      resource_type: row.resourceType,
-      resource_id: row.resourceId,
+      trail_id: selectFrom('next').select('next.id'),
       seq: selectFrom('next').select('last_seq'),
       action: row.action,
       canonical: selectFrom('next').select(

@@ -55,6 +55,11 @@ export interface Options {
    * that may be stored although the caller is told that Postgres is unavailable.
    */
   readonly atOnce?: boolean;
+  /**
+   * Has Postgres read rows in the order of an index where one has it, rather than sort all rows
+   * that match: for pages of rows of which few match most values, and very many match some.
+   */
+  readonly inIndexOrder?: boolean;
 }
 
 export interface UserOptions extends Options {
@@ -78,6 +83,9 @@ export interface ServiceOptions extends Options {
    */
   readonly readsByIndex?: boolean;
 }
+
+/** Makes a transaction fit to read pages of rows, as `inIndexOrder` says. */
+export const inIndexOrder: Options = { inIndexOrder: true };
 
 /** Makes a transaction one round trip. */
 export const atOnce: Options = { atOnce: true };
@@ -150,17 +158,17 @@ export async function openDatabase(options: DatabaseOptions): Promise<OpenDataba
       untilBegun(patience, (begun) =>
         app.connections.during(() =>
           slots.take(owner.userId, () => {
-            const begin = `${usual.begin}; ${assume(owner, counts)}`;
+            const begin = `${beginFor(usual, options)}; ${assume(owner, counts)}`;
             return transaction(app, { ...usual, ...options, begin, begun }, work);
           }),
         ),
       ),
-    asService: (work, { isLengthy = false, readsByIndex = false, ...options } = {}) =>
+    asService: (work, options = {}) =>
       untilBegun(patience, (begun) =>
         service.connections.during(() => {
-          const { begin, limits } = isLengthy ? patient : usual;
-          const beginning = readsByIndex ? `${begin}; set local enable_seqscan = off` : begin;
-          return transaction(service, { ...options, begin: beginning, limits, begun }, work);
+          const within = options.isLengthy === true ? patient : usual;
+          const begin = beginFor(within, options);
+          return transaction(service, { ...within, ...options, begin, begun }, work);
         }),
       ),
     ping: own.ping,
@@ -172,6 +180,15 @@ export async function openDatabase(options: DatabaseOptions): Promise<OpenDataba
 
 function within(limits: TransactionLimits) {
   return { begin: beginWithin(limits), limits };
+}
+
+/** Returns the statements that begin a transaction and make its plans those that it asks for. */
+function beginFor(
+  { begin }: ReturnType<typeof within>,
+  { readsByIndex = false, inIndexOrder: isOrdered = false }: ServiceOptions,
+): string {
+  const bySeqscan = readsByIndex ? '; set local enable_seqscan = off' : '';
+  return `${begin}${bySeqscan}${isOrdered ? '; set local enable_sort = off' : ''}`;
 }
 
 /**

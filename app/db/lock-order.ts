@@ -32,7 +32,7 @@ const lockOrder = [
   'dead letter',
   'job',
   'log check',
-  'audit sequence',
+  'audit trail',
   'maintenance run',
   'maintenance task',
 ] as const;

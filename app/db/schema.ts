@@ -2,7 +2,7 @@ import type { InferKyselyDB } from '@mikro-orm/postgresql';
 import { IsolationCanary } from './canary/canary.ts';
 import { Account, Credential, Registration, Usage } from './tables/accounts.ts';
 import { AuditArchive, AuditArchiveErasure } from './tables/audit/archives.ts';
-import { AuditEntry, AuditLog, AuditSeal, AuditSequence } from './tables/audit/log.ts';
+import { AuditEntry, AuditLog, AuditSeal, AuditTrail } from './tables/audit/log.ts';
 import { AuditMark, AuditTotal, RestoreAcceptance } from './tables/audit/marks.ts';
 import { AuditDeadLetter, AuditQueue } from './tables/audit/queue.ts';
 import { AuditTally } from './tables/audit/tallies.ts';
@@ -37,7 +37,7 @@ export const entities = [
   AuditMark,
   AuditQueue,
   AuditSeal,
-  AuditSequence,
+  AuditTrail,
   AuditTally,
   AuditTotal,
   Credential,

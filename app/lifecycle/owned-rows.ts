@@ -70,9 +70,8 @@ export const fates = {
   // Triggers count the rows of the other tables here, and count down as these are removed.
   usage: { closure: 'kept', move: 'allowed' },
   audit_log: log,
-  audit_sequences: log,
+  audit_trails: log,
   audit_tallies: log,
-  log_findings: log,
   // Each becomes an entry, also if its document is gone.
   downloads: log,
 } as const satisfies Record<OwnedTable, Fate>;

@@ -35,16 +35,19 @@ export async function recordRestoration(
   await audit.append(tx, restored('marks', markId, data));
 }
 
-/** Returns whether some restoration was recorded by this high-water mark. */
-async function isRecorded(tx: Tx, markId: string): Promise<boolean> {
-  const recorded = await tx
-    .selectFrom('audit_sequences')
-    .select('last_seq')
+/** Selects the trails of restorations, which are nobody's. */
+function selectTrails(tx: Tx) {
+  return tx
+    .selectFrom('audit_trails')
+    .select('id')
     .where('user_id', '=', nobody.userId)
     .where('tenant_id', '=', nobody.tenantId)
-    .where('resource_type', '=', resourceType)
-    .where('resource_id', '=', markId)
-    .executeTakeFirst();
+    .where('resource_type', '=', resourceType);
+}
+
+/** Returns whether some restoration was recorded by this high-water mark. */
+async function isRecorded(tx: Tx, markId: string): Promise<boolean> {
+  const recorded = await selectTrails(tx).where('resource_id', '=', markId).executeTakeFirst();
   return recorded !== undefined;
 }
 
@@ -80,9 +83,7 @@ export async function wasRestored(tx: Tx, days: number): Promise<boolean> {
   const entry = await tx
     .selectFrom('audit_entries')
     .select('id')
-    .where('user_id', '=', nobody.userId)
-    .where('tenant_id', '=', nobody.tenantId)
-    .where('resource_type', '=', resourceType)
+    .where('trail_id', '=', sql<number>`any(array(${selectTrails(tx)}))`)
     .where('created_at', '>', sql<Date>`now() - make_interval(days => ${days})`)
     .limit(1)
     .executeTakeFirst();

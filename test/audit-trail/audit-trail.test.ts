@@ -82,7 +82,7 @@ test('an entry that cannot be appended rolls back its transaction', async (t) =>
     }),
   );
   t.deepEqual(await sql('select 1 from audit_entries where id = $1', [id]), []);
-  t.deepEqual(await sql('select 1 from audit_sequences where resource_id = $1', [id]), []);
+  t.deepEqual(await sql('select 1 from audit_trails where resource_id = $1', [id]), []);
 });
 
 test('nobody can add an entry to another user’s trail, or change one', async (t) => {

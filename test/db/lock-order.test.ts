@@ -13,7 +13,7 @@ test('locks may be taken in their order, and a kind that is held may be taken ag
   takesLock(tx, 'account');
   takesLock(tx, 'document');
   t.notThrows(() => takesLock(tx, 'account'));
-  t.notThrows(() => takesLock(tx, 'audit sequence'));
+  t.notThrows(() => takesLock(tx, 'audit trail'));
 });
 
 test('a lock after one of a later kind is refused, in that transaction alone', (t) => {

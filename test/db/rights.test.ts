@@ -2,6 +2,7 @@ import test from 'ava';
 import type { Client } from 'pg';
 import { startVault, type TestVault, untilReady } from '../support/vault/vault.ts';
 import { connectAs, createTenant } from '../support/accounts/two-tenants.ts';
+import { appending } from '../support/audit/log-rows.ts';
 
 let vault: TestVault;
 let admin: Client;
@@ -88,12 +89,11 @@ test.serial('the app login inserts no entry of a signing key and no mark', async
   );
   const [owner] = rows;
   const insert = (action: string) =>
-    app.query(
-      `insert into audit_log
-         (id, user_id, tenant_id, resource_type, resource_id, seq, action, canonical)
-       values (uuidv7(), $1, $2, 'key', gen_random_uuid()::text, 1, $3, '{}')`,
-      [owner?.user_id, owner?.tenant_id, action],
-    );
+    app.query(appending(`values (uuidv7(), $1, $2, 'key', gen_random_uuid()::text, 1, $3, '{}')`), [
+      owner?.user_id,
+      owner?.tenant_id,
+      action,
+    ]);
   await app.query('begin');
   await app.query("select set_config('app.user_id', $1, true)", [owner?.user_id]);
   await app.query("select set_config('app.tenant_id', $1, true)", [owner?.tenant_id]);

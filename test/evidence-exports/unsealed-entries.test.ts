@@ -65,7 +65,9 @@ test('the tombstone of an abandoned entry stands in its place', async (t) => {
   await signer.kill();
   const { id } = await storeDocument(t, api);
   await storeVersion(t, api, id);
-  const [entry] = await sql('select id from audit_log where resource_id = $1 and seq = 1', [id]);
+  const [entry] = await sql('select id from audit_entries where resource_id = $1 and seq = 1', [
+    id,
+  ]);
   const entryId = String(entry?.['id']);
   await putInDlq(sql, [entryId]);
   const reason = encodeURIComponent('"}],"resourceId":"x","seq":2,"textHash":"');

@@ -54,16 +54,18 @@ async function insert(url: string, { caller }: Api, { text, row, more = {} }: In
     const columns = ['', ...Object.keys(more)].join(', ');
     const values = ['', ...Object.values(more)].join(', ');
     await client.query(
-      `insert into audit_log
-         (id, user_id, tenant_id, resource_type, resource_id, seq, action, canonical${columns})
-       values ($1, $2, $3, $4, $5, $6, $7, $8${values})`,
+      `with trail as (
+         insert into audit_trails (user_id, tenant_id, resource_type, resource_id, last_seq)
+         values ($2, $3, $4, $5, 1) returning id
+       )
+       insert into audit_log (id, user_id, tenant_id, trail_id, seq, action, canonical${columns})
+       select $1::uuid, $2::uuid, $3::text, id, 1, $6, $7${values} from trail`,
       [
         row.id,
         caller.userId,
         caller.tenantId,
         row.resource.type,
         row.resource.id,
-        row.seq,
         row.action,
         canonicalText(text),
       ],
@@ -140,6 +142,39 @@ for (const [what, more] of Object.entries(chosen)) {
       await t.throwsAsync(insert(url, api, { text: row, row, more }), {
         message: /permission denied/,
       });
+    }
+  });
+}
+
+const strangeNumbers: Record<string, string> = {
+  'that its trail did not give out': 'select id, last_seq + 1 from audit_trails where user_id = $1',
+  'of another owner’s trail': 'select id, last_seq + 1 from audit_trails where user_id <> $1',
+  'of no trail': 'select 0, 1 where $1::uuid is not null',
+};
+for (const [what, numbers] of Object.entries(strangeNumbers)) {
+  test(`no login inserts an entry with a number ${what}`, async (t) => {
+    const { vault, sql } = t.context;
+    const api = await createApi(vault);
+    const { userId, tenantId } = api.caller;
+    for (const owner of [api, await createApi(vault)]) {
+      const row = entryOf(owner);
+      await insert(vault.databases.app, owner, { text: row, row });
+    }
+    const [number] = await sql(`select id, seq from (${numbers}) n (id, seq) limit 1`, [userId]);
+    for (const url of [vault.databases.app, vault.databases.service]) {
+      const client = new Client({ connectionString: url });
+      await client.connect();
+      t.teardown(() => client.end());
+      await client.query(
+        `select set_config('app.user_id', $1, false), set_config('app.tenant_id', $2, false)`,
+        [userId, tenantId],
+      );
+      const refused = client.query(
+        `insert into audit_log (id, user_id, tenant_id, trail_id, seq, action, canonical)
+         values (uuidv7(), $1, $2, $3, $4, 'upload.created', '{}')`,
+        [userId, tenantId, number?.['id'], number?.['seq']],
+      );
+      await t.throwsAsync(refused, { code: '23503' });
     }
   });
 }

@@ -66,13 +66,14 @@ test.serial('a damaged log fails verify-log, which names the places', async (t) 
   await sql(
     "delete from audit_log where id in (select entry_id from audit_seals where key_id = '\\x00')",
   );
-  await sql("delete from audit_sequences where resource_type = 'account'");
+  await sql("delete from audit_trails where resource_type = 'account'");
   const whole = await maintenance(t.context, 'verify-log');
   t.deepEqual([whole.code, whole.stderr], [0, '']);
   t.like(JSON.parse(whole.stdout), { task: 'verify-log', damagedEntries: 0, missingEntries: 0 });
   const [entry] = await sql(
-    `delete from audit_log where seq = 1 and resource_id = (
-       select resource_id from audit_log where action = 'maintenance.ran' and seq = 2 limit 1)
+    `delete from audit_log using audit_trails where seq = 1 and trail_id = (
+       select trail_id from audit_log where action = 'maintenance.ran' and seq = 2 limit 1)
+       and audit_trails.id = trail_id
      returning resource_id`,
   );
   const { code, stdout, stderr } = await maintenance(t.context, 'verify-log');

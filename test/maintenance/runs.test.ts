@@ -14,6 +14,7 @@ import {
   type MaintenanceVault,
 } from '../support/vault/maintenance-vault.ts';
 import { insertOverdue } from './uploads-in-bulk.ts';
+import { appending } from '../support/audit/log-rows.ts';
 
 const test = anyTest as TestFn<MaintenanceVault>;
 
@@ -193,10 +194,9 @@ test.serial('with a full audit backlog a run changes nothing and a dry run count
   t.teardown(() => full.stop());
   await insertOverdue(full.sql, 3);
   await full.sql(
-    `insert into audit_log
-          (id, user_id, tenant_id, resource_type, resource_id, seq, action, canonical)
+    appending(`
      select uuidv7(), gen_random_uuid(), 'default', 'a', n, 1, 'a', '{}'
-     from generate_series(1, 3) n`,
+     from generate_series(1, 3) n`),
   );
   const isFull = async () => (await full.run('expire-documents')).status === 503;
   await until(isFull, { what: 'the backlog to be noticed', timeoutMs: 60_000 });

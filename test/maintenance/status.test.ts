@@ -13,6 +13,7 @@ import {
 } from '../support/vault/maintenance-vault.ts';
 import { putInDlq } from '../support/audit/unsealed.ts';
 import { insertOverdue } from './uploads-in-bulk.ts';
+import { appending } from '../support/audit/log-rows.ts';
 
 const test = anyTest as TestFn<MaintenanceVault>;
 
@@ -226,16 +227,15 @@ test.serial('the status counts the outbox, jobs, unsigned entries and dead lette
   );
   await sql(
     `do $$ begin
-       insert into audit_log (id, user_id, tenant_id, resource_type, resource_id, seq, action,
-         canonical)
+       ${appending(`
        select uuidv7(), gen_random_uuid(), 'default', 'a', n, 1, 'a', '{}'
-       from generate_series(1, 3) n;
+       from generate_series(1, 3) n`)};
        update audit_queue set claimed_until = 'infinity'
-       where entry_id in (select id from audit_log where resource_type = 'a');
+       where entry_id in (select id from audit_entries where resource_type = 'a');
      end $$`,
   );
   const [dead] = await sql(
-    "select id from audit_log where resource_type = 'a' and resource_id = '3'",
+    "select id from audit_entries where resource_type = 'a' and resource_id = '3'",
   );
   await putInDlq(sql, [dead?.['id']]);
   await sql("update audit_dead_letters set created_at = '2026-03-01T00:00:00Z'");

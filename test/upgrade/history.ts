@@ -4,6 +4,7 @@ import { Client } from 'pg';
 import { v7 as uuidv7 } from 'uuid';
 import { until } from '../../app/dev/processes/until.ts';
 import { inventEntry } from '../bench/harness/audit-entry.ts';
+import { appending } from '../support/audit/log-rows.ts';
 
 const entriesPerResource = 10;
 const resourcesPerStatement = 200;
@@ -23,7 +24,7 @@ export async function sealHistory(adminUrl: string, entries: number): Promise<vo
       async () => (await client.query('select from audit_queue limit 1')).rowCount === 0,
       { what: 'seals of the history', timeoutMs: 60_000 + entries * 5, intervalMs: 250 },
     );
-    await client.query('vacuum analyze audit_log, audit_seals, audit_queue');
+    await client.query('vacuum analyze audit_log, audit_trails, audit_seals, audit_queue');
   } finally {
     await client.end();
   }
@@ -42,12 +43,11 @@ async function append(client: Client, resources: number): Promise<void> {
     }),
   );
   await client.query(
-    `insert into audit_log
-       (id, user_id, tenant_id, resource_type, resource_id, seq, action, canonical)
+    appending(`
      select e.id, $5, 'default', 'document', e.resource_id, e.seq, 'document.metadata_changed',
        e.text
      from unnest($1::uuid[], $2::text[], $3::bigint[], $4::text[])
-       as e (id, resource_id, seq, text)`,
+       as e (id, resource_id, seq, text)`),
     [
       rows.map(({ id }) => id),
       rows.map(({ resourceId }) => resourceId),

@@ -55,10 +55,14 @@ async function findLast(tx: Tx): Promise<string> {
   const row = await tx
     .selectFrom('audit_entries')
     .select('canonical')
-    .where('user_id', '=', nobody.userId)
-    .where('tenant_id', '=', nobody.tenantId)
-    .where('resource_type', '=', resource.type)
-    .where('resource_id', '=', resource.id)
+    .where('trail_id', '=', ({ selectFrom }) =>
+      selectFrom('audit_trails')
+        .select('audit_trails.id')
+        .where('user_id', '=', nobody.userId)
+        .where('tenant_id', '=', nobody.tenantId)
+        .where('resource_type', '=', resource.type)
+        .where('resource_id', '=', resource.id),
+    )
     .orderBy('seq', 'desc')
     .limit(1)
     .executeTakeFirst();

@@ -54,7 +54,7 @@ export async function lockLetter(tx: Tx, entryId: string, reach: Reach): Promise
     .executeTakeFirst();
   if (letter === undefined) throw new AppError('not_found');
   const entry = await tx
-    .selectFrom('audit_log')
+    .selectFrom('audit_entries')
     .select(['user_id', 'tenant_id', 'resource_type', 'resource_id', 'seq'])
     .where('id', '=', entryId)
     .where(isInReach(reach))
@@ -114,13 +114,14 @@ export async function lease(
 ): Promise<ClaimedEntry[]> {
   return tx
     .updateTable('audit_dead_letters')
-    .from('audit_log')
+    .from(['audit_log', 'audit_trails'])
     .set({
       claim_id: claimId,
       claimed_until: sql`now() + make_interval(secs => ${leaseSeconds})`,
     })
     .where('entry_id', 'in', entryIds)
     .whereRef('audit_log.id', '=', 'audit_dead_letters.entry_id')
+    .whereRef('audit_trails.id', '=', 'audit_log.trail_id')
     .returning([...comparedColumns, sendableText.as('text')])
     .execute();
 }

@@ -1,12 +1,12 @@
 import { sql } from 'kysely';
 import type { z } from 'zod';
 import { readMonthsAway, type Month } from '../../audit-trail/archived-months.ts';
-import type { Database, Tx } from '../../db/database.ts';
+import { inIndexOrder, type Database, type Tx } from '../../db/database.ts';
 import { AppError } from '../../errors/app-error.ts';
 import { cutPage } from '../../http/responses/page.ts';
 import type { Caller } from '../../http/requests/caller.ts';
 import type { ServiceRequest } from '../../http/requests/request.ts';
-import { maxLookedThrough, selectInReach, selectMatches } from './matches.ts';
+import { findTrails, maxLookedThrough, selectInReach, selectMatches } from './matches.ts';
 import { EntryText, type EntryQuery, type EntryView } from './schema.ts';
 import { asReader } from './readers.ts';
 
@@ -33,15 +33,17 @@ export function createEntries({ db }: { readonly db: Database }) {
      * of text is read. Entries of months that are away are left out, and these months are named.
      * Throws entry_archived if all of the time asked for is in such months.
      */
-    list: ({ caller }: ServiceRequest, query: Query): Promise<EntryPage> =>
-      asReader(db, caller, async (tx) => {
+    list({ caller }: ServiceRequest, query: Query): Promise<EntryPage> {
+      const read = async (tx: Tx) => {
         const before = await readAway(tx, query);
         assertInLog(before, query);
         const page = await readPage(tx, caller, query);
         // A month that returned meanwhile may be missing from the page as one that left then.
         const months = new Set([...before, ...(await readAway(tx, query))]);
         return { ...page, archivedMonths: [...months].sort() };
-      }),
+      };
+      return asReader(db, caller, read, inIndexOrder);
+    },
   };
 }
 
@@ -50,7 +52,7 @@ async function readPage(
   caller: Caller,
   query: Query,
 ): Promise<Omit<EntryPage, 'archivedMonths'>> {
-  const inReach = selectInReach(tx, caller, query);
+  const inReach = selectInReach(tx, caller, query, await findTrails(tx, caller, query));
   const matches = await selectMatches(tx, inReach, query)
     .limit(query.limit + 1)
     .execute();
@@ -65,8 +67,10 @@ async function readPage(
   );
   const entries = rows.map(toView);
   if (page.cursor !== undefined) return { entries, cursor: page.cursor };
-  const last = await inReach
-    .select('id')
+  const last = await tx
+    .selectFrom(inReach.as('entry'))
+    .select('entry.id')
+    .orderBy('entry.id', 'desc')
     .offset(maxLookedThrough - 1)
     .limit(1)
     .executeTakeFirst();

@@ -28,18 +28,17 @@ export async function countTraces(tx: Tx, userIds: readonly string[]): Promise<n
 
 /**
  * Erases the text, with the salt in it, of every audit entry about these users for good. Hash,
- * signature and `seq` stay, so that the log still verifies. Also removes the users' sequence
- * counters, and their tallies and downloads that are not entries yet. No statement changes more
- * than 1,000 rows. The database refuses the whole erasure if an entry of the users is pending or in
- * the dead-letter queue. Entries of months that are away are erased when these are attached.
- * Returns the number of erased entries.
+ * signature, trail and `seq` stay, so that the log still verifies. Also removes the users' tallies
+ * and downloads that are not entries yet. No statement changes more than 1,000 rows. The database
+ * refuses the whole erasure if an entry of the users is pending or in the dead-letter queue.
+ * Entries of months that are away are erased when these are attached. Returns the number of erased
+ * entries.
  */
 export async function eraseTraces(tx: Tx, userIds: readonly string[], now: Date): Promise<number> {
   await recordErasures(tx, userIds, now);
   const where = sql<boolean>`user_id = any(${userIds}::uuid[])`;
   await deletePages(tx, { table: 'audit_tallies', where });
   await deletePages(tx, { table: 'downloads', where });
-  await deletePages(tx, { table: 'audit_sequences', where });
   return untilNone(async () => {
     const { numAffectedRows } = await sql`
       update audit_log set canonical = null, erased_at = ${now} where id in (

@@ -34,6 +34,27 @@ export function selectReadable(tx: Tx, caller: EntryReader) {
   return selectWithin(tx, scopeOf(caller), caller === wholeLog ? nobody : caller);
 }
 
+/** The condition, on a column of entries, that they are of a trail that `selectTrails` selects. */
+export const isOfTrail = sql<boolean>`trail_id = trail.id`;
+
+/**
+ * Selects the trails of a resource, of which each owner has one, that the caller may see. Join them
+ * laterally with their entries, in a transaction that reads in the order of indexes: otherwise
+ * Postgres may read all entries of the caller or of the trail.
+ */
+export function selectTrails(
+  tx: Tx,
+  caller: EntryReader,
+  { type, id }: { readonly type?: string | undefined; readonly id: string },
+) {
+  const trails = tx.selectFrom('audit_trails as trail').where('trail.resource_id', '=', id);
+  const typed = type === undefined ? trails : trails.where('trail.resource_type', '=', type);
+  const scope = scopeOf(caller);
+  if (caller === wholeLog || scope === 'all') return typed;
+  const ofTenant = typed.where('trail.tenant_id', '=', caller.tenantId);
+  return scope === 'tenant' ? ofTenant : ofTenant.where('trail.user_id', '=', caller.userId);
+}
+
 /** Which entries a reader sees: their own, those of their tenant, or all. */
 type Scope = 'owner' | 'tenant' | 'all';
 

@@ -33,7 +33,8 @@ export function createEntryCheck({ storedProofs, threads }: EntryCheckOptions) {
       for (const [index, stored] of proven.entries()) {
         const row = byId.get(stored.entryId);
         const defect = row === undefined ? undefined : defectOf(stored, row, verdicts[index]);
-        if (row !== undefined && defect !== undefined) findings.push({ ...placeOf(row), defect });
+        if (row === undefined || defect === undefined) continue;
+        findings.push({ trailId: row.trailId, seq: row.seq, defect });
       }
     }
     return findings;
@@ -49,10 +50,6 @@ function defectOf(
   return agreesWithRow(proof.entryCanonical, row) ? undefined : 'row_mismatch';
 }
 
-function placeOf({ ownerId, tenantId, resourceType, resourceId, seq }: LogPlace): LogPlace {
-  return { ownerId, tenantId, resourceType, resourceId, seq };
-}
-
-function missingBefore(row: NumberedRow): Finding {
-  return { ...placeOf(row), seq: row.seq - 1, defect: 'missing' };
+function missingBefore({ trailId, seq }: NumberedRow): Finding {
+  return { trailId, seq: seq - 1, defect: 'missing' };
 }

@@ -5,69 +5,78 @@ import { takesLock } from '../../db/lock-order.ts';
 import type { Finding } from './entry-check.ts';
 import type { LogPlace } from './log-rows.ts';
 
-const key = ['user_id', 'tenant_id', 'resource_type', 'resource_id', 'seq'] as const;
-
 /** Number of findings that one statement inserts. */
 const insertSize = 1_000;
 
-const columns = [
-  'user_id as ownerId',
-  'tenant_id as tenantId',
-  'resource_type as resourceType',
-  'resource_id as resourceId',
-  'seq',
-  'defect',
+/** A finding, and whose entry is concerned. */
+export interface NamedFinding extends Finding {
+  readonly userId: string;
+  readonly tenantId: string;
+  readonly resourceType: string;
+  readonly resourceId: string;
+}
+
+const named = [
+  'found.trail_id as trailId',
+  'found.seq',
+  'found.defect',
+  'trail.user_id as userId',
+  'trail.tenant_id as tenantId',
+  'trail.resource_type as resourceType',
+  'trail.resource_id as resourceId',
 ] as const;
 
 /** Reads the first findings in the order of their places, or those after `after`. */
-export async function readFindings(tx: Tx, limit: number, after?: LogPlace): Promise<Finding[]> {
+export async function readFindings(
+  tx: Tx,
+  limit: number,
+  after?: LogPlace,
+): Promise<NamedFinding[]> {
   let found = tx
-    .selectFrom('log_findings')
-    .select(columns)
-    .orderBy('user_id')
-    .orderBy('tenant_id')
-    .orderBy('resource_type')
-    .orderBy('resource_id')
-    .orderBy('seq')
+    .selectFrom('log_findings as found')
+    .innerJoin('audit_trails as trail', 'trail.id', 'found.trail_id')
+    .select(named)
+    .orderBy('found.trail_id')
+    .orderBy('found.seq')
     .limit(limit);
   if (after !== undefined) {
-    const { ownerId, tenantId, resourceType, resourceId, seq } = after;
+    const { trailId, seq } = after;
     found = found.where(
-      sql<boolean>`(user_id, tenant_id, resource_type, resource_id, seq)
-        > (${ownerId}::uuid, ${tenantId}, ${resourceType}, ${resourceId}, ${seq}::bigint)`,
+      sql<boolean>`(found.trail_id, found.seq) > (${trailId}::bigint, ${seq}::bigint)`,
     );
   }
-  return (await found.execute()) as Finding[];
+  return (await found.execute()) as NamedFinding[];
 }
 
 /**
  * Records findings, each place once. Resolves with those that were not known, or that were other
  * defects.
  */
-export async function addFindings(tx: Tx, findings: readonly Finding[]): Promise<Finding[]> {
+export async function addFindings(tx: Tx, findings: readonly Finding[]): Promise<NamedFinding[]> {
   takesLock(tx, 'log check');
-  const added: Finding[] = [];
+  const added: NamedFinding[] = [];
   for (let at = 0; at < findings.length; at += insertSize) {
-    const rows = findings.slice(at, at + insertSize).map((finding) => ({
-      user_id: finding.ownerId,
-      tenant_id: finding.tenantId,
-      resource_type: finding.resourceType,
-      resource_id: finding.resourceId,
-      seq: finding.seq,
-      defect: finding.defect,
-    }));
+    const rows = findings
+      .slice(at, at + insertSize)
+      .map(({ trailId, seq, defect }) => ({ trail_id: trailId, seq, defect }));
     const inserted = await tx
-      .insertInto('log_findings')
-      .values(rows)
-      .onConflict((conflict) =>
-        conflict
-          .columns([...key])
-          .doUpdateSet({ defect: ({ ref }) => ref('excluded.defect') })
-          .whereRef('log_findings.defect', '<>', 'excluded.defect'),
+      .with('found', (cte) =>
+        cte
+          .insertInto('log_findings')
+          .values(rows)
+          .onConflict((conflict) =>
+            conflict
+              .columns(['trail_id', 'seq'])
+              .doUpdateSet({ defect: ({ ref }) => ref('excluded.defect') })
+              .whereRef('log_findings.defect', '<>', 'excluded.defect'),
+          )
+          .returning(['trail_id', 'seq', 'defect']),
       )
-      .returning(columns)
+      .selectFrom('found')
+      .innerJoin('audit_trails as trail', 'trail.id', 'found.trail_id')
+      .select(named)
       .execute();
-    added.push(...(inserted as Finding[]));
+    added.push(...(inserted as NamedFinding[]));
   }
   return added;
 }
@@ -75,13 +84,10 @@ export async function addFindings(tx: Tx, findings: readonly Finding[]): Promise
 /** Forgets findings, since the log is whole at their places. */
 export async function removeFindings(tx: Tx, places: readonly LogPlace[]): Promise<void> {
   takesLock(tx, 'log check');
-  for (const { ownerId, tenantId, resourceType, resourceId, seq } of places) {
+  for (const { trailId, seq } of places) {
     await tx
       .deleteFrom('log_findings')
-      .where('user_id', '=', ownerId)
-      .where('tenant_id', '=', tenantId)
-      .where('resource_type', '=', resourceType)
-      .where('resource_id', '=', resourceId)
+      .where('trail_id', '=', trailId)
       .where('seq', '=', seq)
       .execute();
   }
@@ -93,12 +99,13 @@ export async function countFindings(
   reach: Reach,
 ): Promise<{ readonly count: number; readonly since: Date | undefined }> {
   const { count, since } = await tx
-    .selectFrom('log_findings')
+    .selectFrom('log_findings as found')
+    .innerJoin('audit_trails as trail', 'trail.id', 'found.trail_id')
     .select(({ fn }) => [
       fn.countAll<number>().as('count'),
-      fn.min<Date | null>('found_at').as('since'),
+      fn.min<Date | null>('found.found_at').as('since'),
     ])
-    .where(isInReach(reach))
+    .where(isInReach(reach, 'trail.tenant_id'))
     .executeTakeFirstOrThrow();
   return { count, since: since ?? undefined };
 }

@@ -4,7 +4,7 @@ import type { Tx } from '../../db/database.ts';
 import type { Finding } from './entry-check.ts';
 import type { LogPlace } from './log-rows.ts';
 
-/** The ids of the entry at a place of the log, and of the nearest ones of its resource. */
+/** The ids of the entry at a place of the log, and of the nearest ones of its trail. */
 interface Surroundings {
   readonly here: string | null;
   readonly before: string | null;
@@ -39,22 +39,20 @@ async function readSurroundings(
   tx: Tx,
   places: readonly LogPlace[],
 ): Promise<readonly Surroundings[]> {
-  const isOfPlace = sql`l.user_id = place.user_id and l.tenant_id = place.tenant_id
-    and l.resource_type = place.resource_type and l.resource_id = place.resource_id`;
   const { rows } = await sql<Surroundings>`
     select
-      (select l.id from audit_log l where ${isOfPlace} and l.seq = place.seq) as here,
-      (select l.id from audit_log l where ${isOfPlace} and l.seq < place.seq
+      (select l.id from audit_log l
+        where l.trail_id = place.trail_id and l.seq = place.seq) as here,
+      (select l.id from audit_log l
+        where l.trail_id = place.trail_id and l.seq < place.seq
         order by l.seq desc limit 1) as before,
-      (select l.id from audit_log l where ${isOfPlace} and l.seq > place.seq
+      (select l.id from audit_log l
+        where l.trail_id = place.trail_id and l.seq > place.seq
         order by l.seq limit 1) as after
     from unnest(
-      ${places.map(({ ownerId }) => ownerId)}::uuid[],
-      ${places.map(({ tenantId }) => tenantId)}::text[],
-      ${places.map(({ resourceType }) => resourceType)}::text[],
-      ${places.map(({ resourceId }) => resourceId)}::text[],
+      ${places.map(({ trailId }) => trailId)}::bigint[],
       ${places.map(({ seq }) => seq)}::bigint[]
-    ) with ordinality as place (user_id, tenant_id, resource_type, resource_id, seq, n)
+    ) with ordinality as place (trail_id, seq, n)
     order by place.n`.execute(tx);
   return rows;
 }

@@ -3,17 +3,16 @@ import type { Log } from '../../telemetry/log.ts';
 import type { StoredProofs } from '../proofs/stored-proofs.ts';
 import type { VerifyingThreads } from '../verification/verifying-threads.ts';
 import { createEntryCheck, type Finding } from './entry-check.ts';
-import { addFindings, readFindings, removeFindings } from './findings.ts';
+import { addFindings, readFindings, removeFindings, type NamedFinding } from './findings.ts';
 import { withoutLeftOut } from './left-out.ts';
 import {
+  readLastPlaces,
   readNewestRows,
   readPlaces,
   readRows,
-  readTrails,
+  type LastPlace,
   type LogPlace,
   type NumberedRow,
-  type Trail,
-  type TrailKey,
 } from './log-rows.ts';
 import { advance, countDue, findWalk, type Walk } from './walks.ts';
 
@@ -114,19 +113,18 @@ export function createLogCheck({ db, storedProofs, threads, log }: LogCheckOptio
     );
 
   const walkTrails = (days: number) =>
-    walkOn<Trail>(
+    walkOn<LastPlace>(
       { name: 'trails', days },
-      (place, limit) => read((tx) => readTrails(tx, parsePlace(place) as TrailKey | null, limit)),
+      (place, limit) => read((tx) => readLastPlaces(tx, parsePlace(place) as number | null, limit)),
       async (trails) => ({
         checkedTrails: trails.length,
-        findings: await judge(missingOf(trails)),
+        findings: await judge(
+          trails.flatMap(({ trailId, seq, hasLast }) =>
+            hasLast ? [] : { trailId, seq, defect: 'missing' },
+          ),
+        ),
       }),
-      ({ ownerId, tenantId, resourceType, resourceId }) => [
-        ownerId,
-        tenantId,
-        resourceType,
-        resourceId,
-      ],
+      ({ trailId }) => trailId,
     );
 
   return {
@@ -148,9 +146,7 @@ export function createLogCheck({ db, storedProofs, threads, log }: LogCheckOptio
       const added = await addFindings(tx, findings);
       await removeFindings(tx, mended);
       if (walk !== undefined) await advance(tx, walk, { isEnd });
-      for (const { ownerId: userId, tenantId, ...place } of added) {
-        log.error({ userId, tenantId, ...place }, 'an audit entry is damaged or missing');
-      }
+      for (const finding of added) log.error(finding, 'an audit entry is damaged or missing');
       const missing = added.filter(({ defect }) => defect === 'missing').length;
       return {
         checkedEntries: part.checkedEntries ?? 0,
@@ -175,31 +171,12 @@ export function createLogCheck({ db, storedProofs, threads, log }: LogCheckOptio
     },
 
     /** Returns the first findings at whose places the log is still not whole. */
-    findings: (limit: number): Promise<Finding[]> => read((tx) => readFindings(tx, limit)),
+    findings: (limit: number): Promise<NamedFinding[]> => read((tx) => readFindings(tx, limit)),
   };
 }
 
 function isSame(one: LogPlace, other: LogPlace): boolean {
-  return (
-    one.ownerId === other.ownerId &&
-    one.tenantId === other.tenantId &&
-    one.resourceType === other.resourceType &&
-    one.resourceId === other.resourceId &&
-    one.seq === other.seq
-  );
-}
-
-function missingOf(trails: readonly Trail[]): Finding[] {
-  return trails
-    .filter(({ hasLast }) => !hasLast)
-    .map(({ ownerId, tenantId, resourceType, resourceId, seq }) => ({
-      ownerId,
-      tenantId,
-      resourceType,
-      resourceId,
-      seq,
-      defect: 'missing',
-    }));
+  return one.trailId === other.trailId && one.seq === other.seq;
 }
 
 function parsePlace(place: string | null): unknown {

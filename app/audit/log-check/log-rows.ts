@@ -2,88 +2,65 @@ import { sql } from 'kysely';
 import type { Tx } from '../../db/database.ts';
 import { comparedColumns, type EntryRow } from '../sealing/row-comparison.ts';
 
-/** A number of a resource, at which the log has an entry or should have one. */
+/** A number of a trail, at which the log has an entry or should have one. */
 export interface LogPlace {
-  readonly ownerId: string;
-  readonly tenantId: string;
-  readonly resourceType: string;
-  readonly resourceId: string;
+  readonly trailId: number;
   readonly seq: number;
 }
 
 /** The row of an entry, and whether the log has the entry with the number before. */
-export interface NumberedRow extends EntryRow {
+export interface NumberedRow extends EntryRow, LogPlace {
   readonly hasPredecessor: boolean;
 }
 
-/** The last number of a resource, and whether the log has its entry. */
-export interface Trail extends LogPlace {
+/** The last number of a trail, and whether the log has its entry. */
+export interface LastPlace extends LogPlace {
   readonly hasLast: boolean;
 }
 
-const hasPredecessor = sql<boolean>`audit_log.seq = 1 or exists (
-  select from audit_log as earlier
-  where earlier.user_id = audit_log.user_id and earlier.tenant_id = audit_log.tenant_id
-    and earlier.resource_type = audit_log.resource_type
-    and earlier.resource_id = audit_log.resource_id
-    and earlier.seq = audit_log.seq - 1)`;
+// For each row an entry is looked up: for `exists` Postgres may read the whole log.
+const hasPredecessor = sql<boolean>`audit_log.seq = 1 or (
+  select earlier.seq from audit_log as earlier
+  where earlier.trail_id = audit_log.trail_id and earlier.seq = audit_log.seq - 1 limit 1
+) is not null`;
+const hasLast = sql<boolean>`(
+  select entry.seq from audit_log as entry
+  where entry.trail_id = trail.id and entry.seq = trail.last_seq limit 1
+) is not null`;
 
 function selectRows(tx: Tx) {
   return tx
     .selectFrom('audit_log')
-    .select(comparedColumns)
+    .innerJoin('audit_trails', 'audit_trails.id', 'audit_log.trail_id')
+    .select([...comparedColumns, 'audit_log.trail_id as trailId'])
     .select(hasPredecessor.as('hasPredecessor'));
 }
 
 /** Reads the entries of all users after `after`, in the order of their ids. */
 export function readRows(tx: Tx, after: string | null, limit: number): Promise<NumberedRow[]> {
-  const rows = selectRows(tx).orderBy('id').limit(limit);
-  return (after === null ? rows : rows.where('id', '>', after)).execute();
+  const rows = selectRows(tx).orderBy('audit_log.id').limit(limit);
+  return (after === null ? rows : rows.where('audit_log.id', '>', after)).execute();
 }
 
 /** Reads the newest entries of all users. */
 export function readNewestRows(tx: Tx, limit: number): Promise<NumberedRow[]> {
-  return selectRows(tx).orderBy('id', 'desc').limit(limit).execute();
+  return selectRows(tx).orderBy('audit_log.id', 'desc').limit(limit).execute();
 }
 
-/** The key of a trail: owner, tenant, and type and id of the resource. */
-export type TrailKey = readonly [string, string, string, string];
-
-/** Reads the trails of all resources after `after`, in the order of their keys. */
-export function readTrails(tx: Tx, after: TrailKey | null, limit: number): Promise<Trail[]> {
-  let trails = tx
-    .selectFrom('audit_sequences as trail')
-    .select([
-      'user_id as ownerId',
-      'tenant_id as tenantId',
-      'resource_type as resourceType',
-      'resource_id as resourceId',
-      'last_seq as seq',
-      sql<boolean>`exists (
-        select from audit_log as entry
-        where entry.user_id = trail.user_id and entry.tenant_id = trail.tenant_id
-          and entry.resource_type = trail.resource_type
-          and entry.resource_id = trail.resource_id and entry.seq = trail.last_seq)`.as('hasLast'),
-    ])
-    .orderBy('user_id')
-    .orderBy('tenant_id')
-    .orderBy('resource_type')
-    .orderBy('resource_id')
+/** Reads the last places of the trails after `after`, in the order of their ids. */
+export function readLastPlaces(tx: Tx, after: number | null, limit: number): Promise<LastPlace[]> {
+  const trails = tx
+    .selectFrom('audit_trails as trail')
+    .select(['id as trailId', 'last_seq as seq', hasLast.as('hasLast')])
+    .orderBy('id')
     .limit(limit);
-  if (after !== null) {
-    const [ownerId, tenantId, resourceType, resourceId] = after;
-    trails = trails.where(
-      sql<boolean>`(user_id, tenant_id, resource_type, resource_id)
-        > (${ownerId}::uuid, ${tenantId}, ${resourceType}, ${resourceId})`,
-    );
-  }
-  return trails.execute();
+  return (after === null ? trails : trails.where('id', '>', after)).execute();
 }
 
 /** A place, and the entry that the log has there. */
 interface Found extends LogPlace {
   readonly row: NumberedRow | undefined;
-  /** Whether a later number of the resource was given out, or this one. */
+  /** Whether a later number of the trail was given out, or this one. */
   readonly isExpected: boolean;
 }
 
@@ -94,30 +71,22 @@ export async function readPlaces(tx: Tx, places: readonly LogPlace[]): Promise<F
   return found;
 }
 
-async function readPlace(tx: Tx, place: LogPlace): Promise<Found> {
-  const { ownerId, tenantId, resourceType, resourceId, seq } = place;
+async function readPlace(tx: Tx, { trailId, seq }: LogPlace): Promise<Found> {
   const row = await selectRows(tx)
-    .where('user_id', '=', ownerId)
-    .where('tenant_id', '=', tenantId)
-    .where('resource_type', '=', resourceType)
-    .where('resource_id', '=', resourceId)
+    .where('trail_id', '=', trailId)
     .where('seq', '=', seq)
     .executeTakeFirst();
   const { rows } = await sql<{ readonly isExpected: boolean }>`
     select exists (
-      select from audit_sequences
-      where user_id = ${ownerId} and tenant_id = ${tenantId} and resource_type = ${resourceType}
-        and resource_id = ${resourceId} and last_seq >= ${seq}
+      select from audit_trails where id = ${trailId} and last_seq >= ${seq}
     ) or exists (
-      select from audit_log
-      where user_id = ${ownerId} and tenant_id = ${tenantId} and resource_type = ${resourceType}
-        and resource_id = ${resourceId} and seq = ${seq + 1}
+      select from audit_log where trail_id = ${trailId} and seq = ${seq + 1}
     ) as "isExpected"`.execute(tx);
-  return { ...place, row, isExpected: rows[0]?.isExpected ?? false };
+  return { trailId, seq, row, isExpected: rows[0]?.isExpected ?? false };
 }
 
 /** Counts the rows of a walk. */
-export async function countRows(tx: Tx, table: 'audit_log' | 'audit_sequences'): Promise<number> {
+export async function countRows(tx: Tx, table: 'audit_log' | 'audit_trails'): Promise<number> {
   const { count } = await tx
     .selectFrom(table)
     .select(({ fn }) => fn.countAll<number>().as('count'))

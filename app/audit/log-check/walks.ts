@@ -17,7 +17,7 @@ export interface Walk {
   readonly place: string | null;
 }
 
-const tables = { entries: 'audit_log', trails: 'audit_sequences' } as const;
+const tables = { entries: 'audit_log', trails: 'audit_trails' } as const;
 
 /** Finds the walk that is in progress, or begins one. `advance` stores it. */
 export async function findWalk(tx: Tx, name: WalkName): Promise<Walk> {

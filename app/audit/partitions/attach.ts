@@ -119,8 +119,8 @@ async function attach(
     const bounds = `check (${key} >= '${firstId}' and ${key} < '${endId}')`;
     await addConstraint(client, table, 'month', bounds);
     if (table === log) {
-      const numbers = 'unique (user_id, tenant_id, resource_type, resource_id, seq)';
-      await addConstraint(client, table, 'seq', numbers);
+      await client.query(`alter table ${log} alter column user_id set statistics 0`);
+      await addConstraint(client, table, 'seq', 'unique (trail_id, seq)');
     }
     await client.query(
       `alter table ${table} set (autovacuum_vacuum_insert_threshold = 100000,

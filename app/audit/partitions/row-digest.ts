@@ -20,9 +20,8 @@ const pageSize = 10_000;
 
 /** The rows as text, which depends on no setting of the session: times are UTC, bytes are hex. */
 const columns = {
-  log: `l.id::text, l.user_id::text, l.tenant_id, l.resource_type, l.resource_id, l.seq::text,
-    l.action, l.canonical, extract(epoch from l.created_at)::text,
-    extract(epoch from l.erased_at)::text`,
+  log: `l.id::text, l.user_id::text, l.tenant_id, l.trail_id::text, l.seq::text, l.action,
+    l.canonical, extract(epoch from l.created_at)::text, extract(epoch from l.erased_at)::text`,
   seals: `l.entry_id::text, encode(l.hash, 'hex'), encode(l.signature, 'base64'),
     encode(l.key_id, 'hex'), extract(epoch from l.sealed_at)::text, l.late::int::text`,
 } as const;

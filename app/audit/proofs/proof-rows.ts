@@ -59,17 +59,21 @@ const selectByIds = compileReading((entries, { ids }: { readonly ids: readonly s
 
 /** Reads the entries of the last restores of the vault, newest first. */
 export async function readRestores(tx: Tx, limit: number): Promise<ProofRow[]> {
+  const trails = tx
+    .selectFrom('audit_trails')
+    .select('id')
+    .where('user_id', '=', nobody.userId)
+    .where('tenant_id', '=', nobody.tenantId)
+    .where('resource_type', '=', 'vault');
   return (
     tx
-      // The entries about the vault are few. Newest first, all that are nobody's would be read.
+      // The entries about the vault are few. Newest first, all of the log would be read.
       .with(
         (cte) => cte('restores').materialized(),
         () =>
           selectReadable(tx, wholeLog)
             .select([...readColumns, 'action'])
-            .where('user_id', '=', nobody.userId)
-            .where('tenant_id', '=', nobody.tenantId)
-            .where('resource_type', '=', 'vault'),
+            .where('trail_id', '=', sql<number>`any(array(${trails}))`),
       )
       .selectFrom('restores')
       .select(readColumns)

@@ -1,6 +1,6 @@
 import { sql } from 'kysely';
 import { isOfMonths } from '../../audit-trail/archived-months.ts';
-import type { Database, Owner, Tx } from '../../db/database.ts';
+import { inIndexOrder, type Database, type Owner, type Tx } from '../../db/database.ts';
 import type { RegisteredKey } from '../../proof/registered-key.ts';
 import type { KeyRegistry } from '../../signing-keys/registry.ts';
 import { pageBytes } from '../../http/responses/page.ts';
@@ -8,7 +8,13 @@ import { selectInReach, selectMatches, textBytes } from '../entries/matches.ts';
 import type { AuditProof } from '../../proof/proof.ts';
 import type { absences } from '../../proof/schema.ts';
 import { composeSealedText } from '../../proof/sealed-text.ts';
-import { asReader, selectReadable, type EntryReader } from '../entries/readers.ts';
+import {
+  asReader,
+  isOfTrail,
+  selectReadable,
+  selectTrails,
+  type EntryReader,
+} from '../entries/readers.ts';
 import { readRestores, readRows, type ProofRow } from './proof-rows.ts';
 
 /** The reason why an entry has no proof, as an error code. */
@@ -111,35 +117,29 @@ export function createStoredProofs({ db, registry }: StoredProofsOptions) {
   return {
     find,
     findOfResource: (caller: EntryReader, resource: Resource, page: EntriesPage) =>
-      asReader(db, caller, (tx) => selectOfResource(tx, caller, resource, page).execute()),
+      asReader(
+        db,
+        caller,
+        (tx) => selectOfResource(tx, caller, resource, page).execute(),
+        inIndexOrder,
+      ),
 
     /** Returns the number of the last entry of a resource; 0 if the reader sees none. */
     async findLastOfResource(reader: EntryReader, resource: Resource): Promise<number> {
-      const last = await asReader(db, reader, (tx) =>
-        selectReadable(tx, reader)
-          .select('seq')
-          .where('resource_type', '=', resource.type)
-          .where('resource_id', '=', resource.id)
-          .orderBy('seq', 'desc')
-          .limit(1)
-          .executeTakeFirst(),
-      );
-      return last?.seq ?? 0;
+      const find = (tx: Tx) => selectLastOfResource(tx, reader, resource).executeTakeFirst();
+      return (await asReader(db, reader, find, inIndexOrder))?.seq ?? 0;
     },
 
     /** Counts the numbers of a resource that were given out, and have no entry in the log. */
     async countMissingOfResource(owner: Owner, { type, id }: Resource): Promise<number> {
       const trail = await db.asUser(owner, (tx) =>
         tx
-          .selectFrom('audit_sequences as trail')
+          .selectFrom('audit_trails as trail')
           .select(({ selectFrom, ref, fn }) => [
             'last_seq',
             selectFrom('audit_log as entry')
               .select(fn.countAll<number>().as('count'))
-              .where('entry.user_id', '=', ref('trail.user_id'))
-              .where('entry.tenant_id', '=', ref('trail.tenant_id'))
-              .where('entry.resource_type', '=', ref('trail.resource_type'))
-              .where('entry.resource_id', '=', ref('trail.resource_id'))
+              .where('entry.trail_id', '=', ref('trail.id'))
               .as('count'),
           ])
           .where('user_id', '=', owner.userId)
@@ -184,12 +184,12 @@ export function createStoredProofs({ db, registry }: StoredProofsOptions) {
 
     /** Returns the ids of the newest `limit` entries that the caller may see and are not erased. */
     async findNewestIds(caller: EntryReader, limit: number): Promise<string[]> {
-      const rows = await asReader(db, caller, (tx) =>
+      const find = (tx: Tx) =>
         selectMatches(tx, selectInReach(tx, caller))
-          .where('erased_at', 'is', null)
+          .where('entry.erased_at', 'is', null)
           .limit(limit)
-          .execute(),
-      );
+          .execute();
+      const rows = await asReader(db, caller, find, inIndexOrder);
       return rows.map(({ id }) => id);
     },
   };
@@ -199,21 +199,38 @@ export function createStoredProofs({ db, registry }: StoredProofsOptions) {
 const namedVersion = sql<number>`(canonical::jsonb -> 'data' ->> 'version')::int`;
 
 /** Selects entries of a resource in the order of their numbers, with the sizes of their texts. */
-function selectOfResource(
+export function selectOfResource(
   tx: Tx,
   caller: EntryReader,
-  { type, id }: Resource,
+  resource: Resource,
   { after = 0, limit, action, version }: EntriesPage,
 ) {
-  let found = selectReadable(tx, caller)
+  let ofTrail = selectReadable(tx, caller)
     .select(['id', 'action', 'seq', textBytes.as('bytes')])
-    .where('resource_type', '=', type)
-    .where('resource_id', '=', id)
+    .where(isOfTrail)
     .where('seq', '>', after)
     .orderBy('seq')
     .limit(limit);
-  if (version !== undefined) found = found.where(namedVersion, '=', version);
-  return action === undefined ? found : found.where('action', '=', action);
+  if (version !== undefined) ofTrail = ofTrail.where(namedVersion, '=', version);
+  if (action !== undefined) ofTrail = ofTrail.where('action', '=', action);
+  return selectTrails(tx, caller, resource)
+    .innerJoinLateral(ofTrail.as('entry'), (on) => on.onTrue())
+    .select(['entry.id', 'entry.action', 'entry.seq', 'entry.bytes'])
+    .orderBy('entry.seq')
+    .limit(limit);
+}
+
+function selectLastOfResource(tx: Tx, reader: EntryReader, resource: Resource) {
+  const ofTrail = selectReadable(tx, reader)
+    .select('seq')
+    .where(isOfTrail)
+    .orderBy('seq', 'desc')
+    .limit(1);
+  return selectTrails(tx, reader, resource)
+    .innerJoinLateral(ofTrail.as('entry'), (on) => on.onTrue())
+    .select('entry.seq')
+    .orderBy('entry.seq', 'desc')
+    .limit(1);
 }
 
 function toStored(

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { isRecordedAt } from '../../audit-trail/recorded-time.ts';
 
-/** The columns of an entry's row that its text repeats. */
+/** The columns of an entry and of its trail that its text repeats. */
 export interface EntryRow {
   readonly id: string;
   readonly ownerId: string;
@@ -14,13 +14,13 @@ export interface EntryRow {
   readonly createdAt: Date;
 }
 
-/** The names of the columns, for a query of `audit_log` that returns rows to compare. */
+/** The names of the columns, for a query of `audit_log` with `audit_trails` for a comparison. */
 export const comparedColumns = [
   'audit_log.id',
   'audit_log.user_id as ownerId',
   'audit_log.tenant_id as tenantId',
-  'audit_log.resource_type as resourceType',
-  'audit_log.resource_id as resourceId',
+  'audit_trails.resource_type as resourceType',
+  'audit_trails.resource_id as resourceId',
   'audit_log.seq',
   'audit_log.action',
   'audit_log.created_at as createdAt',

@@ -1,30 +1,7 @@
-import { ownRows, serviceRows } from './rows.ts';
+import { serviceRows } from './rows.ts';
 
-/** Numbers, counts, marks and checks of the log. */
+/** Counts, marks and checks of the log. */
 export const auditRecords = `
--- The last number of each resource. Appends lock the row, so that numbers have no gaps.
-create table audit_sequences (
-  user_id uuid not null,
-  resource_type text not null,
-  resource_id text not null,
-  tenant_id text not null,
-  last_seq bigint not null,
-  primary key (user_id, tenant_id, resource_type, resource_id)
-) with (fillfactor = 80, autovacuum_vacuum_scale_factor = 0.02);
-${ownRows('audit_sequences')}
-create policy audit_sequences_insert on audit_sequences as restrictive for insert to probatio_app
-  with check (last_seq = 1);
-grant select, insert, update on audit_sequences to probatio_app;
-grant select, insert, update, delete on audit_sequences to probatio_service;
-create trigger forward before update on audit_sequences for each row
-  when (current_setting('is_superuser') = 'off'
-    and (row(new.user_id, new.tenant_id, new.resource_type, new.resource_id)
-        is distinct from row(old.user_id, old.tenant_id, old.resource_type, old.resource_id)
-      or new.last_seq < old.last_seq
-      or new.last_seq <> old.last_seq + 1
-        and not pg_has_role(session_user, 'probatio_service', 'usage')))
-  execute function refuse_change();
-
 -- The number of entries ever sealed, as the sum of slots, one of which each commit locks.
 create table audit_totals (
   slot int primary key,
@@ -84,16 +61,13 @@ create table log_walks (
 ${serviceRows('log_walks')}
 grant select, insert, update, delete on log_walks to probatio_service;
 
--- Numbers of resources at which the log is not whole.
+-- Numbers of trails at which the log is not whole.
 create table log_findings (
-  user_id uuid not null,
-  tenant_id text not null,
-  resource_type text not null,
-  resource_id text not null,
+  trail_id bigint not null,
   seq bigint not null,
   defect text not null,
   found_at timestamptz(3) not null default now(),
-  primary key (user_id, tenant_id, resource_type, resource_id, seq)
+  primary key (trail_id, seq)
 );
 ${serviceRows('log_findings')}
 grant select, insert, update, delete on log_findings to probatio_service;

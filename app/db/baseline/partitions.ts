@@ -29,8 +29,8 @@ begin
       name, parent, name || '_month', key, first_id, end_id);
     if parent = 'audit_log' then
       execute format('alter table public.%I alter column user_id set statistics 0', name);
-      execute format('alter table public.%I add constraint %I
-        unique (user_id, tenant_id, resource_type, resource_id, seq)', name, name || '_seq');
+      execute format('alter table public.%I add constraint %I unique (trail_id, seq)',
+        name, name || '_seq');
     end if;
     execute format('alter table public.%I enable row level security', name);
     execute format('alter table public.%I force row level security', name);

@@ -1,6 +1,6 @@
 import type { Tx } from '../../db/database.ts';
 import { wasLoggedIn } from '../../sessions/login-sessions.ts';
-import { continueSequences } from '../../audit-trail/sequences.ts';
+import { continueTrails } from '../../audit-trail/trails.ts';
 import { findLeftBehind } from '../owned-rows.ts';
 
 /** Seconds within which every process refuses a revoked login session. */
@@ -26,6 +26,6 @@ export async function moveToTenant(tx: Tx, userId: string, tenantId: string): Pr
         `revoke its --sessions, wait ${revokedForSeconds} s and try again`,
     );
   }
-  await continueSequences(tx, userId, tenantId);
+  await continueTrails(tx, userId, tenantId);
   await tx.updateTable('accounts').set({ tenant_id: tenantId }).where('id', '=', userId).execute();
 }

@@ -51,7 +51,7 @@ for (const minutes of [-1, 1]) {
     await append(allowed);
     await appendAll(allowed);
     const rows = await sql(
-      'select resource_id, seq from audit_log where user_id = $1 order by seq',
+      'select resource_id, seq from audit_entries where user_id = $1 order by seq',
       [owner.userId],
     );
     const ours = rows.filter(({ resource_id: id }) => id === allowed || id === refused);

@@ -11,6 +11,7 @@ import { eventOf, openTrail } from '../../support/audit/entries.ts';
 import { become, sealEntries } from '../sealing/sealed.ts';
 import { serviceRequest } from '../../support/http/service-request.ts';
 import { nextPage } from '../../support/http/next-page.ts';
+import { appending } from '../../support/audit/log-rows.ts';
 
 const test = anyTest as TestFn<{ vault: TestVault; sql: Sql }>;
 
@@ -194,11 +195,9 @@ test('a rare action among many entries is found across pages, some of them empty
   const { vault, sql } = t.context;
   const api = await createApi(vault);
   const { userId } = api.caller;
-  const insert = `
-    insert into audit_log
-      (id, user_id, tenant_id, resource_type, resource_id, seq, action, canonical)
+  const insert = appending(`
     select uuidv7(), $1::uuid, 'default', 'upload', $1::text, $2::int + i, $3::text, '{}'
-    from generate_series(1, $4::int) i`;
+    from generate_series(1, $4::int) i`);
   await sql(insert, [userId, 0, 'upload.expired', 1]);
   await sql(insert, [userId, 1, 'upload.created', 12_000]);
   const empty = await readPage(api, '/v1/audit/entries?action=upload.expired');
@@ -214,11 +213,9 @@ test('a rare action among many entries is found across pages, some of them empty
 test('entries that arrive between two pages make no entry appear twice', async (t) => {
   const { vault, sql } = t.context;
   const owner = { userId: randomUUID(), tenantId: 'default' };
-  const insert = `
-    insert into audit_log
-      (id, user_id, tenant_id, resource_type, resource_id, seq, action, canonical)
+  const insert = appending(`
     select uuidv7(), $1::uuid, 'default', 'upload', $1::text, $2::int + i, $3::text, '{}'
-    from generate_series(1, $4::int) i`;
+    from generate_series(1, $4::int) i`);
   await sql(insert, [owner.userId, 0, 'upload.created', 5]);
   await sql(insert, [owner.userId, 5, 'upload.expired', 1]);
   await sql(insert, [owner.userId, 6, 'upload.created', 9_999]);

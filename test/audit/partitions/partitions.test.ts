@@ -14,6 +14,7 @@ import {
   startMaintenanceVault,
   type MaintenanceVault,
 } from '../../support/vault/maintenance-vault.ts';
+import { appending } from '../../support/audit/log-rows.ts';
 
 const monthMs = 31 * 86_400_000;
 
@@ -81,11 +82,9 @@ test('entry and seal of the last millisecond of a month are apart from the next'
 test('a number of a resource is used once in a partition', async (t) => {
   const { sql } = await startScene(t);
   const insert = (userId: string) =>
-    sql(
-      `insert into audit_log (id, user_id, tenant_id, resource_type, resource_id, seq, action,
-         canonical) values (uuidv7(), $1, 'default', 'upload', 'a', 1, 'upload.created', '{}')`,
-      [userId],
-    );
+    sql(appending(`values (uuidv7(), $1, 'default', 'upload', 'a', 1, 'upload.created', '{}')`), [
+      userId,
+    ]);
   const userId = randomUUID();
   await insert(userId);
   await t.throwsAsync(insert(userId), { message: /duplicate key.*_seq/ });

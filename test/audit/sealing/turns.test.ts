@@ -13,6 +13,7 @@ import { createSql, type Sql } from '../../support/vault/sql.ts';
 import { startVault, type TestVault } from '../../support/vault/vault.ts';
 import { insertEntries, pretendSealed } from '../../support/audit/unsealed.ts';
 import { countKeys } from './queue-reads.ts';
+import { appending } from '../../support/audit/log-rows.ts';
 
 // The tests are serial: a claim leases the entries of the whole table.
 const test = anyTest.serial as TestFn<{
@@ -142,12 +143,10 @@ test('a claim reads little more than it leases, however many entries there are',
   const { sql, db } = t.context;
   const [deep, other] = [randomUUID(), randomUUID()];
   const sealed = await sql(
-    `insert into audit_log (id, user_id, tenant_id, resource_type, resource_id, seq, action,
-       canonical)
+    `${appending(`
      select uuidv7(), ($2::uuid[])[n % 2 + 1], 'default', 'upload', n::text, 1, 'upload.created',
        '{}'
-     from generate_series(1, $1::int) n
-     returning id`,
+     from generate_series(1, $1::int) n`)} returning id`,
     [40_000, [deep, other]],
   );
   await pretendSealed(

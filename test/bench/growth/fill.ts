@@ -6,6 +6,7 @@ import { inventEntry } from '../harness/audit-entry.ts';
 import { pretendAllSealed } from '../harness/pretended-seals.ts';
 import { insertStored } from '../plans/stored.ts';
 import { insertObjects, withClient } from '../sync/people.ts';
+import { appending } from '../../support/audit/log-rows.ts';
 
 const rowsPerStatement = 50_000;
 
@@ -87,8 +88,7 @@ async function insertSealed(client: Client, rows: number, userId: string) {
   const text = canonicalize(inventEntry({ id, userId, action, resource, seq: 1, data }));
   await client.query('begin');
   await client.query(
-    `insert into audit_log
-       (id, user_id, tenant_id, resource_type, resource_id, seq, action, canonical)
+    appending(`
      select id, user_id, 'default', 'document', resource, seq, $5,
        replace(replace($6, $7, id::text), $8, resource)
      from (
@@ -97,13 +97,8 @@ async function insertSealed(client: Client, rows: number, userId: string) {
        from (select gen_random_uuid()::text as resource
            from generate_series(1, $1::int / $4::int)) resources,
          generate_series(1, $4::int) seq
-     ) made`,
+     ) made`),
     [rows, userId, otherId, 10, action, text, id, resourceId],
-  );
-  await client.query(
-    `insert into audit_sequences (user_id, resource_type, resource_id, tenant_id, last_seq)
-     select l.user_id, 'document', l.resource_id, 'default', max(l.seq)
-     from audit_log l join audit_queue on entry_id = l.id group by l.user_id, l.resource_id`,
   );
   await pretendAllSealed(client);
   await client.query('commit');

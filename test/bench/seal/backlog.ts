@@ -5,6 +5,7 @@ import { v7 as uuidv7 } from 'uuid';
 import { until } from '../../../app/dev/processes/until.ts';
 import { inventEntry } from '../harness/audit-entry.ts';
 import { pretendAllSealed } from '../harness/pretended-seals.ts';
+import { appending } from '../../support/audit/log-rows.ts';
 
 const rowsPerStatement = 2_000;
 const userId = randomUUID();
@@ -64,10 +65,9 @@ export async function openBacklog(url: string): Promise<Backlog> {
     for (let start = 0; start < entries.length; start += rowsPerStatement) {
       const rows = entries.slice(start, start + rowsPerStatement);
       await by.query(
-        `insert into audit_log
-           (id, user_id, tenant_id, resource_type, resource_id, seq, action, canonical)
+        appending(`
          select e.id, $4, 'default', 'upload', e.resource_id, 1, 'upload.completed', e.text
-         from unnest($1::uuid[], $2::text[], $3::text[]) as e (id, resource_id, text)`,
+         from unnest($1::uuid[], $2::text[], $3::text[]) as e (id, resource_id, text)`),
         [
           rows.map(({ id }) => id),
           rows.map(({ resourceId }) => resourceId),
@@ -127,16 +127,15 @@ export async function openBacklog(url: string): Promise<Backlog> {
 
     async fill(total) {
       await client.query(
-        `insert into audit_log
-           (id, user_id, tenant_id, resource_type, resource_id, seq, action, canonical)
+        appending(`
          select uuidv7(interval '-1 day'),
            md5((i % 1000)::text)::uuid, 'default', 'upload', i::text, 1, 'upload.completed',
            repeat(md5(i::text), 16)
-         from generate_series((select count(*) + 1 from audit_log), $1::bigint) as i`,
+         from generate_series((select count(*) + 1 from audit_log), $1::bigint) as i`),
         [total],
       );
       await pretendAllSealed(client);
-      await client.query('vacuum analyze audit_log, audit_seals, audit_queue');
+      await client.query('vacuum analyze audit_log, audit_trails, audit_seals, audit_queue');
     },
 
     publicKey: async () =>

@@ -48,15 +48,13 @@ export async function writeBare(client: Client, person: Person, objectId: string
   const [head, tail] = entryAroundSeq(entryId, person, objectId, version);
   await query(
     `with next as (
-       insert into audit_sequences (user_id, tenant_id, resource_type, resource_id, last_seq)
+       insert into audit_trails (user_id, tenant_id, resource_type, resource_id, last_seq)
        values ($1, 'default', 'sync_object', $2, 1)
        on conflict (user_id, tenant_id, resource_type, resource_id)
-       do update set last_seq = audit_sequences.last_seq + 1 returning last_seq
+       do update set last_seq = audit_trails.last_seq + 1 returning id, last_seq
      )
-     insert into audit_log (id, user_id, tenant_id, resource_type, resource_id, seq, action,
-       canonical)
-     select $3, $1, 'default', 'sync_object', $2, last_seq, 'sync.changed',
-       $4::text || last_seq || $5
+     insert into audit_log (id, user_id, tenant_id, trail_id, seq, action, canonical)
+     select $3, $1, 'default', id, last_seq, 'sync.changed', $4::text || last_seq || $5
      from next`,
     [userId, objectId, entryId, head, tail],
   );

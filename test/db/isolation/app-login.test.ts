@@ -55,11 +55,9 @@ async function attack(client: Client, ...statements: readonly string[]): Promise
 }
 
 const entry = (columns: string, values: string) => `
-  insert into audit_log (id, user_id, tenant_id, resource_type, resource_id, seq, action,
-    canonical${columns})
-  select uuidv7(), user_id, tenant_id, 'document', 'forged', 1, 'document.sealed',
-    '{}'${values}
-  from audit_sequences limit 1`;
+  insert into audit_log (id, user_id, tenant_id, trail_id, seq, action, canonical${columns})
+  select uuidv7(), user_id, tenant_id, id, last_seq, 'document.sealed', '{}'${values}
+  from audit_trails limit 1`;
 
 const sealedKey = `(select storage_key from document_versions where status = 'SEALED' limit 1)`;
 const promise = `insert into outbox (id, kind, payload)
@@ -118,15 +116,14 @@ const attacks: Readonly<Record<string, readonly string[]>> = {
     'delete from documents',
   ],
   'promise the deletion of a sealed version’s object': [promise],
-  'set a sequence back': ['update audit_sequences set last_seq = last_seq - 1'],
-  'skip numbers of a sequence': ['update audit_sequences set last_seq = last_seq + 2'],
-  'give the sequence of a resource to another': [
-    "update audit_sequences set resource_id = 'other'",
-  ],
-  'restart a sequence': ['delete from audit_sequences'],
-  'begin a sequence late': [
-    `insert into audit_sequences (user_id, tenant_id, resource_type, resource_id, last_seq)
-     select user_id, tenant_id, 'document', 'late', 7 from audit_sequences limit 1`,
+  'set a trail back': ['update audit_trails set last_seq = last_seq - 1'],
+  'skip numbers of a trail': ['update audit_trails set last_seq = last_seq + 2'],
+  'give the trail of a resource to another': ["update audit_trails set resource_id = 'other'"],
+  'give a trail the key of another': ['update audit_trails set id = default'],
+  'restart a trail': ['delete from audit_trails'],
+  'begin a trail late': [
+    `insert into audit_trails (user_id, tenant_id, resource_type, resource_id, last_seq)
+     select user_id, tenant_id, 'document', 'late', 7 from audit_trails limit 1`,
   ],
   'undo the revocation of a session': [
     'update login_sessions set revoked_at = null where revoked_at is not null',
@@ -166,7 +163,8 @@ const forbiddenToService: Readonly<Record<string, string>> = {
   'delete an entry': 'delete from audit_log',
   'delete a seal': 'delete from audit_seals',
   'change a sealed version': "update document_versions set file_hash = '' where status = 'SEALED'",
-  'set a sequence back': 'update audit_sequences set last_seq = 0',
+  'remove a trail': 'delete from audit_trails',
+  'set a trail back': 'update audit_trails set last_seq = 0',
   'undo the revocation of a session': 'update login_sessions set revoked_at = null',
   'undo the revocation of a device': 'update devices set revoked_at = null',
   'create a temporary table': 'create temporary table documents (like public.documents)',
@@ -180,7 +178,7 @@ for (const [what, statement] of Object.entries(forbiddenToService)) {
 test.serial('the app login may do what the app needs beside these', async (t) => {
   const allowed = [
     `update document_versions set encrypted_metadata = 'QUJD' where status <> 'SEALED'`,
-    'update audit_sequences set last_seq = last_seq + 1',
+    'update audit_trails set last_seq = last_seq + 1',
     'update login_sessions set revoked_at = now() where revoked_at is null',
     'update devices set revoked_at = now() where revoked_at is null',
     "insert into outbox (id, kind, payload) values (gen_random_uuid(), 'object.delete', '{}')",

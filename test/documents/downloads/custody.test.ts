@@ -9,6 +9,7 @@ import { createApi, type Api } from '../../support/documents/uploads.ts';
 import { createSql, type Sql } from '../../support/vault/sql.ts';
 import { startReadyVault, type TestVault } from '../../support/vault/vault.ts';
 import { codeOf, download } from './downloads.ts';
+import { appending } from '../../support/audit/log-rows.ts';
 
 interface Context {
   readonly vault: TestVault;
@@ -163,12 +164,11 @@ test('downloads go on while the audit backlog is full, and their entries follow'
   const { backlogLimit } = vault.config.audit;
   await sql(
     `do $$ begin
-       insert into audit_log (id, user_id, tenant_id, resource_type, resource_id, seq, action,
-         canonical)
-       select uuidv7(), gen_random_uuid(), 'default', 'upload', 'x', 1, 'upload.created',
-         '{}' from generate_series(0, ${backlogLimit});
+       ${appending(`
+       select uuidv7(), gen_random_uuid(), 'default', 'upload', 'x', 1, 'upload.created', '{}'
+       from generate_series(0, ${backlogLimit})`)};
        update audit_queue set claimed_until = now() + interval '1 hour'
-       where entry_id in (select id from audit_log where resource_id = 'x');
+       where entry_id in (select id from audit_entries where resource_id = 'x');
      end $$`,
   );
   await until(() => isFull(vault), { what: 'the backlog to be full', timeoutMs: 30_000 });

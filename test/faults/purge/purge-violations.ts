@@ -17,9 +17,6 @@ export const purgeViolations = {
   'a purged account with a readable entry': `
     select id from audit_entries where canonical is not null and action = 'account.registered'
     and not exists (select from accounts where id = user_id)`,
-  'a purged account with a sequence': `
-    select user_id from audit_sequences where resource_type = 'account' and not exists (
-      select from accounts where id = user_id)`,
   'an e-mail to a purged account': `
     select id from outbox where user_id is not null and not exists (
       select from accounts where id = user_id)`,
@@ -42,7 +39,7 @@ export const purgeViolations = {
         coalesce(sum(${countOf('purgedAccounts')}), 0) as purged from maintenance_runs) r
     where erased <> counted or accounts <> purged`,
   'a gap in the numbers of a resource': `
-    select user_id, resource_type, resource_id from audit_entries
-    group by user_id, resource_type, resource_id
-    having min(seq) <> 1 or max(seq) <> count(*)`,
+    select trail_id from audit_trails left join audit_log on trail_id = audit_trails.id
+    group by trail_id, last_seq
+    having min(seq) <> 1 or max(seq) <> last_seq or count(seq) <> last_seq`,
 };

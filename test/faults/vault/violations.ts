@@ -7,16 +7,12 @@ export const violations = {
     select id from audit_entries where state <> 'SEALED' or signature is null`,
   'an entry in the dead-letter queue': 'select entry_id from audit_dead_letters',
   'a gap in the numbers of a resource': `
-    select user_id, resource_type, resource_id from audit_entries
-    group by user_id, resource_type, resource_id
+    select trail_id from audit_entries
+    group by trail_id
     having min(seq) <> 1 or max(seq) <> count(*)`,
   'a number that was assigned and not used': `
-    select s.user_id, s.resource_type, s.resource_id from audit_sequences s
-    where last_seq <> (
-      select count(*) from audit_entries e
-      where (e.user_id, e.resource_type, e.resource_id)
-        = (s.user_id, s.resource_type, s.resource_id)
-    )`,
+    select id from audit_trails
+    where last_seq <> (select count(*) from audit_log where trail_id = audit_trails.id)`,
   'an action recorded twice': `
     select resource_id, action from audit_entries
     where action not in ('account.registered', 'auth.refreshed', 'document.version_added',

@@ -115,7 +115,7 @@ async function snapshot(): Promise<unknown> {
   const tables = await sql(
     `select table_name as name from information_schema.columns
      where table_schema = 'public' and column_name = 'user_id'
-       and table_name not in ('audit_entries', 'audit_log', 'audit_sequences', 'audit_tallies')
+       and table_name not in ('audit_entries', 'audit_log', 'audit_trails', 'audit_tallies')
      order by 1`,
   );
   const rows: unknown[] = [];

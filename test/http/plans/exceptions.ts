@@ -5,7 +5,7 @@ const allowed: readonly (readonly [part: RegExp, reason: string])[] = [
   [/from "outbox" where "parked_at" is not null/, 'an operator counts the parked messages'],
   [/from "object_checks".* and "damage" is not null/, 'damaged files are few'],
   [
-    /^select count\(\*\) as "count" from "audit_(?:log|sequences)"$/,
+    /^select count\(\*\) as "count" from "audit_(?:log|trails)"$/,
     'counted as a walk of the log begins, once in some days',
   ],
   [/from audit_dead_letters d join audit_log/, 'dead letters are few'],

@@ -10,6 +10,7 @@ import { bytesOf, fileOf } from '../../support/documents/files.ts';
 import { exportDocument } from '../../support/jobs/evidence-exports.ts';
 import type { Vault } from '../../support/vault/vault.ts';
 import { putInDlq } from '../../support/audit/unsealed.ts';
+import { appending } from '../../support/audit/log-rows.ts';
 
 export const tenants = ['default', 'acme'] as const;
 export type Tenant = (typeof tenants)[number];
@@ -188,12 +189,12 @@ async function storeObject(sql: Sql, { caller }: Api): Promise<string> {
 /** Puts an entry of the user into the dead-letter queue, and resolves with its id. */
 export async function killEntry(sql: Sql, { caller }: Pick<Api, 'caller'>): Promise<string> {
   const id = uuidv7();
-  await sql(
-    `insert into audit_log
-       (id, user_id, tenant_id, resource_type, resource_id, seq, action, canonical)
-     values ($1, $2, $3, 'upload', $4, 1, 'upload.created', '{"b":1,"a":2}')`,
-    [id, caller.userId, caller.tenantId, randomUUID()],
-  );
+  await sql(appending(`values ($1, $2, $3, 'upload', $4, 1, 'upload.created', '{"b":1,"a":2}')`), [
+    id,
+    caller.userId,
+    caller.tenantId,
+    randomUUID(),
+  ]);
   await putInDlq(sql, [id], reasonOf({ caller }));
   return id;
 }

@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import test, { type ExecutionContext } from 'ava';
+import { eraseTraces } from '../../../app/audit/entries/erasure.ts';
 import type { Owner } from '../../../app/db/database.ts';
 import { pauseAt, untilWaiting } from '../../support/accounts/paused-statement.ts';
 import { untilSealed } from '../../support/accounts/purge-vault.ts';
@@ -14,6 +15,8 @@ import {
 } from '../../support/vault/maintenance-vault.ts';
 import { become, sealEntries } from '../../audit/sealing/sealed.ts';
 import { pretendSealed } from '../../support/audit/unsealed.ts';
+import { appending } from '../../support/audit/log-rows.ts';
+import { damages, isOfTrail } from './damages.ts';
 
 const damaged = { status: 500, code: 'log_damaged' };
 const whole = { damagedEntries: 0, missingEntries: 0, mendedFindings: 0 };
@@ -64,7 +67,7 @@ test('a whole log is verified, whatever the states of its entries are', async (t
   }
   const [size] = await sql(
     `select (select count(*)::int from audit_entries) as entries,
-       (select count(*)::int from audit_sequences) as trails`,
+       (select count(*)::int from audit_trails) as trails`,
   );
   const entries = Number(size?.['entries']);
   // A run looks at the newest entries and at the whole log; its own entries are part of neither.
@@ -79,62 +82,14 @@ test('a whole log is verified, whatever the states of its entries are', async (t
   t.deepEqual(await alertsOf(context), []);
 });
 
-/** Damages to the trail of a resource with three entries, and the defect by number. */
-const damages: Readonly<Record<string, readonly [statement: string, defects: object]>> = {
-  'a changed text': [
-    `update audit_log set canonical = replace(canonical, '"fileSize":1', '"fileSize":2')
-     where resource_id = $1 and seq = 2`,
-    { 2: 'hash_mismatch' },
-  ],
-  'a changed text with its hash': [
-    `update audit_seals set hash = sha256('')
-     where entry_id = (select id from audit_log where resource_id = $1 and seq = 2)`,
-    { 2: 'hash_mismatch' },
-  ],
-  'a changed signature': [
-    `update audit_seals set signature = (
-       select signature from audit_seals join audit_log on id = entry_id
-       where resource_id = $1 and seq = 1)
-     where entry_id = (select id from audit_log where resource_id = $1 and seq = 2)`,
-    { 2: 'signature_invalid' },
-  ],
-  'an unknown key': [
-    `update audit_seals set key_id = decode(repeat('0', 32), 'hex')
-     where entry_id = (select id from audit_log where resource_id = $1 and seq = 3)`,
-    { 3: 'key_id_mismatch' },
-  ],
-  'a changed time of the seal': [
-    `update audit_seals set sealed_at = sealed_at + interval '1 second'
-     where entry_id = (select id from audit_log where resource_id = $1 and seq = 3)`,
-    { 3: 'hash_mismatch' },
-  ],
-  'a row that says another action': [
-    `update audit_log set action = 'upload.aborted' where resource_id = $1 and seq = 3`,
-    { 3: 'row_mismatch' },
-  ],
-  'a row of another time': [
-    `update audit_log set created_at = created_at - interval '1 hour'
-     where resource_id = $1 and seq = 3`,
-    { 3: 'row_mismatch' },
-  ],
-  'entries that changed their numbers': [
-    `update audit_log set seq = case seq when 2 then 7 else seq end
-     where resource_id = $1`,
-    { 2: 'missing', 6: 'missing', 7: 'row_mismatch' },
-  ],
-  'no first entry': ['delete from audit_log where resource_id = $1 and seq = 1', { 1: 'missing' }],
-  'no second entry': ['delete from audit_log where resource_id = $1 and seq = 2', { 2: 'missing' }],
-  'no last entry': ['delete from audit_log where resource_id = $1 and seq = 3', { 3: 'missing' }],
-  'no entry at all': ['delete from audit_log where resource_id = $1', { 3: 'missing' }],
-};
-
 test('each damage fails the run until it is repaired, and the error names its place', async (t) => {
   const context = await startVault(t);
   const { sql, run } = context;
   for (const [what, [statement, defects]] of Object.entries(damages)) {
     const resourceId = await sealTrail(context, 3);
     await sql(`drop table if exists saved, saved_seals`);
-    await sql(`create table saved as select * from audit_log where resource_id = '${resourceId}'`);
+    await sql('create table saved as select * from audit_log');
+    await sql(`delete from saved where not ${isOfTrail}`, [resourceId]);
     await sql(
       'create table saved_seals as select s.* from audit_seals s join saved on id = entry_id',
     );
@@ -151,7 +106,7 @@ test('each damage fails the run until it is repaired, and the error names its pl
     const again = await run('verify-log');
     t.deepEqual(detailsOf(again.body), expected, `again ${what}`);
 
-    await sql('delete from audit_log where resource_id = $1', [resourceId]);
+    await sql(`delete from audit_log where ${isOfTrail}`, [resourceId]);
     await sql('delete from audit_seals using saved where entry_id = id');
     await sql('insert into audit_seals select * from saved_seals');
     await sql('insert into audit_log select * from saved');
@@ -164,14 +119,32 @@ test('each damage fails the run until it is repaired, and the error names its pl
   await sql('drop table saved, saved_seals');
 });
 
+test('an entry that is missing from the trail of an erased account is found', async (t) => {
+  const context = await startVault(t);
+  const { vault, sql, run } = context;
+  const resourceId = await sealTrail(context, 3);
+  const [trail] = await sql('select user_id from audit_trails where resource_id = $1', [
+    resourceId,
+  ]);
+  const { db, close } = await openTrail(vault, newOwner());
+  t.teardown(close);
+  const userIds = [String(trail?.['user_id'])];
+  t.is(await db.asService((tx) => eraseTraces(tx, userIds, new Date())), 3);
+  t.is((await run('verify-log')).status, 200);
+  await sql(`delete from audit_log where ${isOfTrail} and seq = 3`, [resourceId]);
+  const found = await run('verify-log');
+  assertError(t, found, damaged);
+  t.deepEqual(detailsOf(found.body), [{ path: `upload/${resourceId}/3`, message: 'missing' }]);
+});
+
 test('a run that finds damage is recorded as failed, with its counts, and logged', async (t) => {
   const context = await startVault(t);
   const { vault, sql, run } = context;
   const resourceId = await sealTrail(context, 4);
-  await sql('delete from audit_log where resource_id = $1 and seq = 2', [resourceId]);
+  await sql(`delete from audit_log where ${isOfTrail} and seq = 2`, [resourceId]);
   await sql(
     `update audit_log set canonical = replace(canonical, '"fileSize":1', '"fileSize":2')
-     where resource_id = $1 and seq = 4`,
+     where ${isOfTrail} and seq = 4`,
     [resourceId],
   );
   assertError(t, await run('verify-log'), damaged);
@@ -197,14 +170,13 @@ test('a run that finds damage is recorded as failed, with its counts, and logged
 /** Inserts erased entries that are newer than all others, so that these are not the newest. */
 async function coverNewest({ sql }: MaintenanceVault): Promise<void> {
   const entries = await sql(
-    `insert into audit_log (id, user_id, tenant_id, resource_type, resource_id, seq, action,
-       erased_at)
-     select uuidv7(interval '30 days'), gen_random_uuid(),
-       'default', 'a', n, 1, 'a', now()
-     from generate_series(1, 1000) n returning id`,
+    `${appending(`
+     select uuidv7(interval '30 days'), gen_random_uuid(), 'default', 'a', n, 1, 'a', '{}'
+     from generate_series(1, 1000) n`)} returning id`,
   );
   const ids = entries.map(({ id }) => id);
   await pretendSealed(sql, ids);
+  await sql('update audit_log set canonical = null, erased_at = now() where id = any($1)', [ids]);
 }
 
 const passDay = ({ sql }: MaintenanceVault) =>
@@ -215,7 +187,7 @@ test('a run a day checks the whole log once within the days, in stretches', asyn
   const { sql, run, counts } = context;
   const resourceId = await sealTrail(context, 20);
   await coverNewest(context);
-  await sql('delete from audit_log where resource_id = $1 and seq = 19', [resourceId]);
+  await sql(`delete from audit_log where ${isOfTrail} and seq = 19`, [resourceId]);
   const [row] = await sql('select count(*)::int as size from audit_entries');
   const size = Number(row?.['size']);
   const preview = await counts('verify-log', '?dryRun=true');
@@ -271,7 +243,7 @@ test('a run whose process dies loses no finding, and the next run goes on', asyn
     MAINTENANCE_VERIFY_DAYS: '1',
   });
   const resourceId = await sealTrail(context, 3);
-  await sql('delete from audit_log where resource_id = $1 and seq = 2', [resourceId]);
+  await sql(`delete from audit_log where ${isOfTrail} and seq = 2`, [resourceId]);
   const paused = await pauseAt(vault, 'insert on log_walks');
   const lost = send('POST', `${replica.baseUrl}/v1/internal/maintenance/verify-log`, {
     headers: { 'X-Internal-Api-Key': keys.admin },

@@ -50,7 +50,7 @@ export async function startPurgeVault(
         sql(
           `truncate accounts, registrations, known_addresses, outbox, login_sessions,
            maintenance_runs,
-           audit_log, audit_seals, audit_queue, audit_sequences, audit_tallies cascade`,
+           audit_log, audit_seals, audit_queue, audit_trails, audit_tallies cascade`,
         ).catch((error: unknown) => {
           if ((error as { code?: string }).code !== '40P01') throw error;
         });
@@ -151,18 +151,18 @@ export async function insertExpired(sql: Sql, count: number): Promise<void> {
         (id, account_id, key_generation, salt, verifier, token_hash, expires_at)
       select gen_random_uuid(), id, 1, 'aa', 'bb', id::text, now() - interval '23 hours'
       from account
-    ), sequence as (
-      insert into audit_sequences (user_id, resource_type, resource_id, tenant_id, last_seq)
+    ), trail as (
+      insert into audit_trails (user_id, resource_type, resource_id, tenant_id, last_seq)
       select id, 'account', id::text, 'default', 1 from account
+      returning id, user_id, last_seq
     ), mail as (
       insert into outbox (id, kind, payload, user_id, available_at)
       select gen_random_uuid(), 'email', '{}', id, now() + interval '1 day' from account
     )
-    insert into audit_log (id, user_id, tenant_id, resource_type, resource_id, seq, action,
-      canonical)
-    select uuidv7(), id, 'default', 'account', id::text, 1, 'account.registered',
-      json_build_object('text', id, 'salt', $3::text)::text
-    from account
+    insert into audit_log (id, user_id, tenant_id, trail_id, seq, action, canonical)
+    select uuidv7(), user_id, 'default', id, last_seq, 'account.registered',
+      json_build_object('text', user_id, 'salt', $3::text)::text
+    from trail
     returning id`,
     [count, randomUUID(), randomBytes(32).toString('base64')],
   );

@@ -2,6 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { v7 as uuidv7 } from 'uuid';
 import type { Sql } from '../vault/sql.ts';
 import { eventOf, type TestTrail } from './entries.ts';
+import { appending } from './log-rows.ts';
 
 /**
  * Stores made-up seals of entries that wait in the queue, as if the signer had sealed them. The
@@ -87,10 +88,9 @@ export async function insertEntries(
 ): Promise<string[]> {
   const ids = Array.from({ length: count }, () => uuidv7());
   await sql(
-    `insert into audit_log
-       (id, user_id, tenant_id, resource_type, resource_id, seq, action, canonical)
+    appending(`
      select id, $2, 'default', 'upload', id::text, 1, 'upload.created', '{}'
-     from unnest($1::uuid[]) id`,
+     from unnest($1::uuid[]) id`),
     [ids, ownerId],
   );
   return ids;

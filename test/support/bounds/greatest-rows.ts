@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import type { Owner } from '../../../app/db/database.ts';
 import type { Sql } from '../vault/sql.ts';
+import { appending } from '../audit/log-rows.ts';
 
 /** The ids of rows of the greatest size, for the paths of requests. */
 export interface GreatestRows {
@@ -118,11 +119,9 @@ async function insertEntries(
   { count, keyId }: { readonly count: number; readonly keyId: string },
 ): Promise<string[]> {
   const rows = await sql(
-    `insert into audit_log (id, user_id, tenant_id, resource_type, resource_id, seq, action,
-       canonical)
+    `${appending(`
      select uuidv7(), $1, $2, 'test', gen_random_uuid(), 1, 'document.sealed', ${canonical}
-     from generate_series(1, $3::int)
-     returning id`,
+     from generate_series(1, $3::int)`)} returning id`,
     [userId, tenantId, count],
   );
   await sql(

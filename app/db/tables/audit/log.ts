@@ -8,7 +8,7 @@ import { queuesEntry, refuses, refusesErasure } from '../../columns/triggers.ts'
  * columns serve to find and verify entries. A trigger queues each entry for its signature. No login
  * changes or removes an entry, except that the purge erases the text of a sealed or abandoned one.
  * It is partitioned by the months of the ids: a number is unique within the partition, and its
- * sequence gives it out only once.
+ * trail gives it out only once.
  */
 export const AuditLog = defineEntity({
   name: 'AuditLog',
@@ -25,9 +25,9 @@ export const AuditLog = defineEntity({
       name: 'kept',
       event: 'update',
       when:
-        '(row(new.id, new.user_id, new.tenant_id, new.resource_type, new.resource_id, new.seq, ' +
-        'new.action, new.created_at) is distinct from row(old.id, old.user_id, old.tenant_id, ' +
-        'old.resource_type, old.resource_id, old.seq, old.action, old.created_at) ' +
+        '(row(new.id, new.user_id, new.tenant_id, new.trail_id, new.seq, new.action, ' +
+        'new.created_at) is distinct from row(old.id, old.user_id, old.tenant_id, ' +
+        'old.trail_id, old.seq, old.action, old.created_at) ' +
         'or new.canonical is not null and new.canonical is distinct from old.canonical)',
     }),
     refusesErasure('audit_log'),
@@ -35,7 +35,7 @@ export const AuditLog = defineEntity({
   indexes: [
     { name: 'audit_log_owner', properties: ['userId', 'tenantId', 'id'] },
     { name: 'audit_log_tenant', properties: ['tenantId', 'id'] },
-    { name: 'audit_log_resource', properties: ['resourceId', 'id'] },
+    { name: 'audit_log_trail', properties: ['trailId', 'id'] },
   ],
   checks: [
     {
@@ -48,8 +48,7 @@ export const AuditLog = defineEntity({
     /** Owner of the resource; the nil UUID if it belongs to no user. */
     userId: p.uuid(),
     tenantId: p.text(),
-    resourceType: p.text(),
-    resourceId: p.text(),
+    trailId: p.bigint('number'),
     seq: p.bigint('number'),
     action: p.text(),
     /**
@@ -88,10 +87,10 @@ export const AuditSeal = defineEntity({
   },
 });
 
-/** Selects the entries of the log with their seals and states. */
+/** Selects the entries of the log with their trails, seals and states. */
 const entriesSql = `
-select l.id, l.user_id, l.tenant_id, l.resource_type, l.resource_id, l.seq, l.action, l.canonical,
-  l.created_at, l.erased_at,
+select l.id, l.user_id, l.tenant_id, l.trail_id, t.resource_type, t.resource_id, l.seq, l.action,
+  l.canonical, l.created_at, l.erased_at,
   case when s.entry_id is not null then 'SEALED'
     when d.status = 'PENDING' then 'DEAD'
     when d.status = 'ABANDONED' then 'ABANDONED'
@@ -101,6 +100,7 @@ select l.id, l.user_id, l.tenant_id, l.resource_type, l.resource_id, l.seq, l.ac
   encode(s.key_id, 'hex') as key_id,
   s.sealed_at, coalesce(s.late, false) as late
 from audit_log l
+left join audit_trails t on t.id = l.trail_id
 left join audit_seals s on s.entry_id = l.id
 left join audit_dead_letters d on d.entry_id = l.id`;
 
@@ -123,6 +123,7 @@ export const AuditEntry = defineEntity({
     id: p.uuid().primary(),
     userId: p.uuid(),
     tenantId: p.text(),
+    trailId: p.bigint('number'),
     resourceType: p.text(),
     resourceId: p.text(),
     seq: p.bigint('number'),
@@ -143,30 +144,41 @@ export const AuditEntry = defineEntity({
 });
 
 /**
- * The last `seq` of each resource. Every append locks the row, so that numbers have no gaps. The
- * numbers never decrease, and the app login counts from 1 in steps of 1.
+ * The resources that entries are about, with the last `seq` of each. Every append locks the row, so
+ * that numbers have no gaps. The numbers never decrease, and the app login counts from 1 in steps
+ * of 1. Rows stay when the entries are erased.
  */
-export const AuditSequence = defineEntity({
-  name: 'AuditSequence',
-  tableName: 'audit_sequences',
+export const AuditTrail = defineEntity({
+  name: 'AuditTrail',
+  tableName: 'audit_trails',
   rowLevelSecurity: 'force',
-  policies: [...ownedByUser('audit_sequences'), onlyInserts('audit_sequences', 'last_seq = 1')],
+  policies: [...ownedByUser('audit_trails'), onlyInserts('audit_trails', 'last_seq = 1')],
+  indexes: [{ name: 'audit_trails_resource', properties: ['resourceId'] }],
+  uniques: [
+    {
+      name: 'audit_trails_key',
+      properties: ['userId', 'tenantId', 'resourceType', 'resourceId'],
+    },
+  ],
   triggers: [
-    refuses('audit_sequences', {
+    refuses('audit_trails', {
       name: 'forward',
       event: 'update',
       when:
-        '(row(new.user_id, new.tenant_id, new.resource_type, new.resource_id) is distinct from ' +
-        'row(old.user_id, old.tenant_id, old.resource_type, old.resource_id) ' +
+        '(row(new.id, new.user_id, new.tenant_id, new.resource_type, new.resource_id) ' +
+        'is distinct from ' +
+        'row(old.id, old.user_id, old.tenant_id, old.resource_type, old.resource_id) ' +
         'or new.last_seq < old.last_seq or new.last_seq <> old.last_seq + 1 ' +
         "and not pg_has_role(session_user, 'probatio_service', 'usage'))",
     }),
   ],
   properties: {
-    userId: p.uuid().primary(),
-    tenantId: p.text().primary(),
-    resourceType: p.text().primary(),
-    resourceId: p.text().primary(),
+    /** The short key by which entries name their resource. */
+    id: p.bigint('number').primary().autoincrement().generated('by default as identity'),
+    userId: p.uuid(),
+    tenantId: p.text(),
+    resourceType: p.text(),
+    resourceId: p.text(),
     lastSeq: p.bigint('number'),
   },
 });

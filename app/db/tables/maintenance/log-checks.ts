@@ -2,7 +2,7 @@ import { defineEntity, p } from '@mikro-orm/core';
 import { createdAt, timestamp } from '../../columns/columns.ts';
 import { ownedByService } from '../../columns/policies.ts';
 
-/** The rows that a walk through the audit log reads: entries, or the last numbers of resources. */
+/** The rows that a walk through the audit log reads: entries, or trails. */
 export type WalkName = 'entries' | 'trails';
 
 /** The last walk through the whole log, which the task `verify-log` does in many runs. */
@@ -26,17 +26,14 @@ export const LogWalk = defineEntity({
   },
 });
 
-/** A number of a resource at which the audit log is not whole. */
+/** A number of a trail at which the audit log is not whole. */
 export const LogFinding = defineEntity({
   name: 'LogFinding',
   tableName: 'log_findings',
   rowLevelSecurity: 'force',
   policies: ownedByService('log_findings'),
   properties: {
-    userId: p.uuid().primary(),
-    tenantId: p.text().primary(),
-    resourceType: p.text().primary(),
-    resourceId: p.text().primary(),
+    trailId: p.bigint('number').primary(),
     seq: p.bigint('number').primary(),
     /** `missing`, or what is wrong with the entry. */
     defect: p.text(),
