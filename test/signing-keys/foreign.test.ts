@@ -44,7 +44,7 @@ test('a foreign key that the service login registers gets no record and no chain
   await register(invented, "101, 'RETIRED', '2026-01-01', '2026-12-31'");
   // The next key makes the vault record all keys that have no record.
   t.is((await keys.create('token')).generation, 2);
-  const refused = `select 1 from audit_log join audit_queue on entry_id = id
+  const refused = `select 1 from audit_entries join audit_queue on entry_id = id
     where resource_id = any($1) and action = 'key.created' and attempts > 0`;
   const keyIds = [created.keyId, invented.keyId];
   await until(async () => (await keys.sql(refused, [keyIds])).length === 2, {
