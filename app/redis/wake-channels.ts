@@ -1,6 +1,10 @@
 import { randomUUID } from 'node:crypto';
+import { setTimeout as delay } from 'node:timers/promises';
 import type { Redis } from 'ioredis';
 import { duplicateRedis } from './redis.ts';
+
+/** Milliseconds between two messages of a channel: a message costs more than a name in it. */
+const pauseMs = 10;
 
 interface WakeListener {
   /** Called when another process has told a name. */
@@ -52,13 +56,17 @@ export function openWakeChannels(redis: Redis) {
       listeners.set(channel, listener);
       if (subscriber.status === 'ready') void subscribe(channel);
 
-      /** Publishes one message at a time, each with all names that are told meanwhile. */
+      /**
+       * Publishes a message at once, and further ones after a pause each, with all names that are
+       * told meanwhile.
+       */
       async function tellAll(): Promise<void> {
         telling = true;
         while (untold.size > 0) {
           const message = [ownId, ...untold].join(' ');
           untold.clear();
           await redis.publish(channel, message).catch(() => undefined);
+          await delay(pauseMs, undefined, { ref: false });
         }
         telling = false;
       }
