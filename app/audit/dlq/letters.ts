@@ -5,6 +5,7 @@ import { takesLock } from '../../db/lock-order.ts';
 import { AppError } from '../../errors/app-error.ts';
 import type { DeadLetterStatus } from '../../db/tables/audit/queue.ts';
 import type { ClaimedEntry, SealFault } from '../sealing/entry-signing.ts';
+import { resourceOf } from '../entries/readers.ts';
 import { comparedColumns } from '../sealing/row-comparison.ts';
 import { createSealStorage } from '../sealing/stored-seals.ts';
 import { leaseSeconds, sendableText } from '../sealing/turns.ts';
@@ -60,12 +61,11 @@ export async function lockLetter(tx: Tx, entryId: string, reach: Reach): Promise
     .where(isInReach(reach))
     .executeTakeFirst();
   if (entry === undefined) throw new AppError('not_found');
-  const { user_id, tenant_id, resource_type, resource_id, seq } = entry;
   return {
     ...letter,
-    seq,
-    owner: { userId: user_id, tenantId: tenant_id },
-    resource: { type: resource_type, id: resource_id },
+    seq: entry.seq,
+    owner: { userId: entry.user_id, tenantId: entry.tenant_id },
+    resource: resourceOf(entry),
   };
 }
 
@@ -114,14 +114,14 @@ export async function lease(
 ): Promise<ClaimedEntry[]> {
   return tx
     .updateTable('audit_dead_letters')
-    .from(['audit_log', 'audit_trails'])
+    .from('audit_log')
+    .leftJoin('audit_trails', 'audit_trails.id', 'audit_log.trail_id')
     .set({
       claim_id: claimId,
       claimed_until: sql`now() + make_interval(secs => ${leaseSeconds})`,
     })
     .where('entry_id', 'in', entryIds)
     .whereRef('audit_log.id', '=', 'audit_dead_letters.entry_id')
-    .whereRef('audit_trails.id', '=', 'audit_log.trail_id')
     .returning([...comparedColumns, sendableText.as('text')])
     .execute();
 }

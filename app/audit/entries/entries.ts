@@ -8,7 +8,7 @@ import type { Caller } from '../../http/requests/caller.ts';
 import type { ServiceRequest } from '../../http/requests/request.ts';
 import { findTrails, maxLookedThrough, selectInReach, selectMatches } from './matches.ts';
 import { EntryText, type EntryQuery, type EntryView } from './schema.ts';
-import { asReader } from './readers.ts';
+import { asReader, resourceOf } from './readers.ts';
 
 type Query = z.output<typeof EntryQuery>;
 type View = z.input<typeof EntryView>;
@@ -52,8 +52,9 @@ async function readPage(
   caller: Caller,
   query: Query,
 ): Promise<Omit<EntryPage, 'archivedMonths'>> {
-  const inReach = selectInReach(tx, caller, query, await findTrails(tx, caller, query));
-  const matches = await selectMatches(tx, inReach, query)
+  const sought = { ...query, trailIds: await findTrails(tx, caller, query) };
+  const inReach = selectInReach(tx, caller, sought);
+  const matches = await selectMatches(tx, inReach, sought)
     .limit(query.limit + 1)
     .execute();
   const page = cutPage(matches, {
@@ -120,7 +121,7 @@ function toView(row: Row): View {
   return {
     id: row.id,
     action: row.action,
-    resource: { type: row.resource_type, id: row.resource_id },
+    resource: resourceOf(row),
     seq: row.seq,
     actor: text?.actor ?? null,
     outcome: text?.outcome ?? null,

@@ -5,25 +5,44 @@ import { firstIdOf } from '../../audit-trail/first-id.ts';
 import type { EntryQuery } from './schema.ts';
 import { isOfTrail, selectReadable, selectTrails, type EntryReader } from './readers.ts';
 
-type Query = Omit<z.output<typeof EntryQuery>, 'limit'>;
-
 export const maxLookedThrough = 10_000;
+
+/** The most trails of a resource that are read one by one. */
+const maxTrails = 100;
 
 /** The SQL expression for the size of an entry's text in bytes; 0 if the text was erased. */
 export const textBytes = sql<number>`coalesce(octet_length(canonical), 0)`;
 
+/** A query of entries, and where they are to be found. */
+interface Sought extends Omit<z.output<typeof EntryQuery>, 'limit'> {
+  /** The trails of the resource; undefined if the query names none, or if there are too many. */
+  readonly trailIds?: readonly number[] | undefined;
+}
+
+/**
+ * Finds the trails of the resource that a query names. Each owner has a trail of their own: users
+ * choose the ids of synchronized objects, and may all choose the same one.
+ */
+export async function findTrails(
+  tx: Tx,
+  caller: EntryReader,
+  { resourceType: type, resourceId: id }: Sought,
+): Promise<number[] | undefined> {
+  if (id === undefined) return undefined;
+  const trails = await selectTrails(tx, caller, { type, id })
+    .select('trail.id')
+    .limit(maxTrails + 1)
+    .execute();
+  return trails.length > maxTrails ? undefined : trails.map((trail) => trail.id);
+}
+
 /**
  * Selects the newest 10,000 entries that the caller may see, newest first. Applies only the filters
  * that have an index.
- * @param trailIds The trails of the query's resource, if it names one.
  */
-export function selectInReach(
-  tx: Tx,
-  caller: EntryReader,
-  query: Query = {},
-  trailIds?: readonly number[],
-) {
-  const newest = selectNewest(tx, caller, query);
+export function selectInReach(tx: Tx, caller: EntryReader, sought: Sought = {}) {
+  const newest = selectNewest(tx, caller, sought);
+  const { trailIds } = sought;
   if (trailIds === undefined) return newest;
   const [trailId, ...others] = trailIds;
   if (others.length === 0) return newest.where('trail_id', '=', trailId ?? null);
@@ -36,7 +55,7 @@ export function selectInReach(
     .limit(maxLookedThrough);
 }
 
-function selectNewest(tx: Tx, caller: EntryReader, { from, to, cursor }: Query) {
+function selectNewest(tx: Tx, caller: EntryReader, { from, to, cursor }: Sought) {
   let found = selectReadable(tx, caller)
     .select(['id', 'action', 'trail_id', 'erased_at', textBytes.as('bytes')])
     .orderBy('id', 'desc')
@@ -47,17 +66,6 @@ function selectNewest(tx: Tx, caller: EntryReader, { from, to, cursor }: Query) 
   return found;
 }
 
-/** Finds the trails of the resource that a query names; undefined if it names none. */
-export async function findTrails(
-  tx: Tx,
-  caller: EntryReader,
-  { resourceType: type, resourceId: id }: Query,
-): Promise<number[] | undefined> {
-  if (id === undefined) return undefined;
-  const trails = await selectTrails(tx, caller, { type, id }).select('trail.id').execute();
-  return trails.map((trail) => trail.id);
-}
-
 /**
  * Selects the ids of the matching entries, and the sizes of their texts. Applies the filters that
  * have no index, but only to the entries of `inReach`, since matches may be rare among millions of
@@ -66,16 +74,19 @@ export async function findTrails(
 export function selectMatches(
   tx: Tx,
   inReach: ReturnType<typeof selectInReach>,
-  { resourceType, resourceId, action }: Query = {},
+  { resourceType, resourceId, trailIds, action }: Sought = {},
 ) {
   let matches = tx
     .selectFrom(inReach.as('entry'))
     .select(['entry.id', 'entry.bytes'])
     .orderBy('entry.id', 'desc');
-  if (resourceType !== undefined && resourceId === undefined) {
-    // For a join Postgres may read all trails.
-    const type = sql<string>`(select resource_type from audit_trails where id = entry.trail_id)`;
-    matches = matches.where(type, '=', resourceType);
+  if (trailIds === undefined) {
+    if (resourceType !== undefined) matches = matches.where(typeOfTrail, '=', resourceType);
+    if (resourceId !== undefined) matches = matches.where(idOfTrail, '=', resourceId);
   }
   return action === undefined ? matches : matches.where('entry.action', '=', action);
 }
+
+// Each is looked up: for a join Postgres may read all trails.
+const typeOfTrail = sql<string>`(select resource_type from audit_trails where id = entry.trail_id)`;
+const idOfTrail = sql<string>`(select resource_id from audit_trails where id = entry.trail_id)`;

@@ -55,6 +55,14 @@ export function selectTrails(
   return scope === 'tenant' ? ofTenant : ofTenant.where('trail.user_id', '=', caller.userId);
 }
 
+/** Returns the resource of an entry, of which nobody knows more if its trail is missing. */
+export function resourceOf(entry: {
+  readonly resource_type: string | null;
+  readonly resource_id: string | null;
+}): { readonly type: string; readonly id: string } {
+  return { type: entry.resource_type ?? 'unknown', id: entry.resource_id ?? 'unknown' };
+}
+
 /** Which entries a reader sees: their own, those of their tenant, or all. */
 type Scope = 'owner' | 'tenant' | 'all';
 

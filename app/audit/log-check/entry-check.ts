@@ -19,22 +19,27 @@ interface EntryCheckOptions {
 
 /**
  * Creates the function that verifies entries as they are stored, and resolves with what is wrong:
- * a proof that is not valid, a text that contradicts its row, or no entry with the number before.
- * Entries without a proof (unsigned, erased or abandoned ones) only have to have their places. An
- * entry is no finding for being signed by a key that was compromised later.
+ * a proof that is not valid, a text that contradicts its row, no trail, or no entry with the number
+ * before. Entries without a proof (unsigned, erased or abandoned ones) only have to have their
+ * places. An entry is no finding for being signed by a key that was compromised later.
  */
 export function createEntryCheck({ storedProofs, threads }: EntryCheckOptions) {
   return async (rows: readonly NumberedRow[]): Promise<Finding[]> => {
-    const findings = rows.filter(({ hasPredecessor }) => !hasPredecessor).map(missingBefore);
+    const findings = [
+      ...rows.filter(({ hasPredecessor }) => !hasPredecessor).map(missingBefore),
+      ...rows
+        .filter(isWithoutTrail)
+        .map((row): Finding => ({ ...placeOf(row), defect: 'row_mismatch' })),
+    ];
     const byId = new Map(rows.map((row) => [row.id, row]));
     for await (const slice of storedProofs.findInSlices(wholeLog, [...byId.keys()])) {
       const proven = slice.filter((stored) => 'proof' in stored);
       const verdicts = await threads.verify(proven);
       for (const [index, stored] of proven.entries()) {
         const row = byId.get(stored.entryId);
-        const defect = row === undefined ? undefined : defectOf(stored, row, verdicts[index]);
-        if (row === undefined || defect === undefined) continue;
-        findings.push({ trailId: row.trailId, seq: row.seq, defect });
+        if (row === undefined || isWithoutTrail(row)) continue;
+        const defect = defectOf(stored, row, verdicts[index]);
+        if (defect !== undefined) findings.push({ ...placeOf(row), defect });
       }
     }
     return findings;
@@ -50,6 +55,14 @@ function defectOf(
   return agreesWithRow(proof.entryCanonical, row) ? undefined : 'row_mismatch';
 }
 
-function missingBefore({ trailId, seq }: NumberedRow): Finding {
+function isWithoutTrail({ resourceType }: NumberedRow): boolean {
+  return resourceType === null;
+}
+
+function placeOf({ trailId, seq }: LogPlace): LogPlace {
+  return { trailId, seq };
+}
+
+function missingBefore({ trailId, seq }: LogPlace): Finding {
   return { trailId, seq: seq - 1, defect: 'missing' };
 }

@@ -8,12 +8,12 @@ import type { LogPlace } from './log-rows.ts';
 /** Number of findings that one statement inserts. */
 const insertSize = 1_000;
 
-/** A finding, and whose entry is concerned. */
+/** A finding, and whose entry is concerned, which is null if the trail is missing. */
 export interface NamedFinding extends Finding {
-  readonly userId: string;
-  readonly tenantId: string;
-  readonly resourceType: string;
-  readonly resourceId: string;
+  readonly userId: string | null;
+  readonly tenantId: string | null;
+  readonly resourceType: string | null;
+  readonly resourceId: string | null;
 }
 
 const named = [
@@ -34,7 +34,7 @@ export async function readFindings(
 ): Promise<NamedFinding[]> {
   let found = tx
     .selectFrom('log_findings as found')
-    .innerJoin('audit_trails as trail', 'trail.id', 'found.trail_id')
+    .leftJoin('audit_trails as trail', 'trail.id', 'found.trail_id')
     .select(named)
     .orderBy('found.trail_id')
     .orderBy('found.seq')
@@ -73,7 +73,7 @@ export async function addFindings(tx: Tx, findings: readonly Finding[]): Promise
           .returning(['trail_id', 'seq', 'defect']),
       )
       .selectFrom('found')
-      .innerJoin('audit_trails as trail', 'trail.id', 'found.trail_id')
+      .leftJoin('audit_trails as trail', 'trail.id', 'found.trail_id')
       .select(named)
       .execute();
     added.push(...(inserted as NamedFinding[]));
@@ -100,7 +100,7 @@ export async function countFindings(
 ): Promise<{ readonly count: number; readonly since: Date | undefined }> {
   const { count, since } = await tx
     .selectFrom('log_findings as found')
-    .innerJoin('audit_trails as trail', 'trail.id', 'found.trail_id')
+    .leftJoin('audit_trails as trail', 'trail.id', 'found.trail_id')
     .select(({ fn }) => [
       fn.countAll<number>().as('count'),
       fn.min<Date | null>('found.found_at').as('since'),

@@ -31,7 +31,7 @@ const hasLast = sql<boolean>`(
 function selectRows(tx: Tx) {
   return tx
     .selectFrom('audit_log')
-    .innerJoin('audit_trails', 'audit_trails.id', 'audit_log.trail_id')
+    .leftJoin('audit_trails', 'audit_trails.id', 'audit_log.trail_id')
     .select([...comparedColumns, 'audit_log.trail_id as trailId'])
     .select(hasPredecessor.as('hasPredecessor'));
 }

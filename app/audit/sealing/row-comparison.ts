@@ -6,8 +6,9 @@ export interface EntryRow {
   readonly id: string;
   readonly ownerId: string;
   readonly tenantId: string;
-  readonly resourceType: string;
-  readonly resourceId: string;
+  /** Null if the trail is missing. */
+  readonly resourceType: string | null;
+  readonly resourceId: string | null;
   readonly seq: number;
   readonly action: string;
   /** By the clock of the database, which no login can set. */

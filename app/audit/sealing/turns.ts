@@ -171,14 +171,14 @@ interface Lease {
 const lease = compileOnce(({ claimId, places }: Lease, db) =>
   db
     .updateTable('audit_queue')
-    .from(['audit_log', 'audit_trails'])
+    .from('audit_log')
+    .leftJoin('audit_trails', 'audit_trails.id', 'audit_log.trail_id')
     .set({
       claim_id: claimId,
       claimed_until: sql`now() + make_interval(secs => ${leaseSeconds})`,
     })
     .where(sql<boolean>`audit_queue.ctid = any(${places}::tid[])`)
     .whereRef('audit_log.id', '=', 'audit_queue.entry_id')
-    .whereRef('audit_trails.id', '=', 'audit_log.trail_id')
     .returning([
       ...comparedColumns,
       sendableText.as('text'),

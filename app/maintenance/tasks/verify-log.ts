@@ -47,8 +47,8 @@ export function createVerifyLog({
       }
       const findings = await logCheck.findings(named);
       if (findings.length === 0) return;
-      const details = findings.map(({ resourceType, resourceId, seq, defect }) => ({
-        path: `${resourceType}/${resourceId}/${seq}`,
+      const details = findings.map(({ trailId, resourceType, resourceId, seq, defect }) => ({
+        path: `${resourceType ?? 'trail'}/${resourceId ?? trailId}/${seq}`,
         message: defect,
       }));
       throw new AppError('log_damaged', { details });

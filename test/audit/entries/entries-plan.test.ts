@@ -68,8 +68,8 @@ test.after.always(async (t) => {
 async function readsOf(db: Database, caller: Caller, query: Record<string, string>) {
   const asked = EntryQuery.parse({ limit: '10', ...query });
   const explain = async (tx: Tx) => {
-    const trails = await findTrails(tx, caller, asked);
-    const found = selectMatches(tx, selectInReach(tx, caller, asked, trails), asked).limit(11);
+    const sought = { ...asked, trailIds: await findTrails(tx, caller, asked) };
+    const found = selectMatches(tx, selectInReach(tx, caller, sought), sought).limit(11);
     return kyselySql<{
       'QUERY PLAN': [{ Plan: PlanNode }];
     }>`explain (analyze, format json) ${found}`.execute(tx);

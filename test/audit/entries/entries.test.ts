@@ -210,6 +210,27 @@ test('a rare action among many entries is found across pages, some of them empty
   t.is(last.next, undefined);
 });
 
+for (const owners of [3, 150]) {
+  test(`the entries of a resource of ${owners} owners are listed, newest first`, async (t) => {
+    const { vault, sql } = t.context;
+    const [tenantId, resourceId] = [randomUUID(), randomUUID()];
+    const insert = appending(`
+      select uuidv7(), gen_random_uuid(), $1, 'sync_object', $2, 1, 'sync.changed', '{}'
+      from generate_series(1, $3::int)`);
+    const rows = await sql(`${insert} returning id`, [tenantId, resourceId, owners]);
+    await sql(insert, [tenantId, randomUUID(), 10]);
+    const auditor = await createApi(vault, { tenantId, roles: ['auditor'] });
+    let [found, next] = [[] as string[], `/v1/audit/entries?resourceId=${resourceId}&limit=100`];
+    while (next !== '') {
+      const page = await readPage(auditor, next);
+      found = [...found, ...page.items.map(({ id }) => id)];
+      next = page.next ?? '';
+    }
+    const ids = rows.map(({ id }) => String(id));
+    t.deepEqual(found, ids.toSorted().toReversed());
+  });
+}
+
 test('entries that arrive between two pages make no entry appear twice', async (t) => {
   const { vault, sql } = t.context;
   const owner = { userId: randomUUID(), tenantId: 'default' };

@@ -117,7 +117,7 @@ const statements: Readonly<Record<string, Statement>> = {
         `the newest entries of the resource ${id}`,
         {
           select: (tx, reader) =>
-            selectMatches(tx, selectInReach(tx, reader, {}, [trails.get(id) ?? 0])).limit(
+            selectMatches(tx, selectInReach(tx, reader, { trailIds: [trails.get(id) ?? 0] })).limit(
               query.lit(10),
             ),
           options: inIndexOrder,

@@ -6,6 +6,7 @@ import { pauseAt, untilWaiting } from '../../support/accounts/paused-statement.t
 import { untilSealed } from '../../support/accounts/purge-vault.ts';
 import { eventOf, openTrail } from '../../support/audit/entries.ts';
 import { startReplica } from '../../support/documents/replica.ts';
+import { createApi } from '../../support/documents/uploads.ts';
 import { assertError } from '../../support/http/error-body.ts';
 import { send } from '../../support/http/send.ts';
 import { serviceRequest } from '../../support/http/service-request.ts';
@@ -135,6 +136,30 @@ test('an entry that is missing from the trail of an erased account is found', as
   const found = await run('verify-log');
   assertError(t, found, damaged);
   t.deepEqual(detailsOf(found.body), [{ path: `upload/${resourceId}/3`, message: 'missing' }]);
+});
+
+test('entries whose trail was removed are found, and remain readable', async (t) => {
+  const context = await startVault(t);
+  const { vault, sql, run } = context;
+  const resourceId = await sealTrail(context, 2);
+  const auditor = await createApi(vault, { roles: ['platform_auditor'] });
+  const resources = async () => {
+    const { body } = await auditor.send('GET', '/v1/audit/entries?action=upload.created');
+    return (body as { entries: { resource: object }[] }).entries.map(({ resource }) => resource);
+  };
+  const known = { type: 'upload', id: resourceId };
+  t.deepEqual(await resources(), [known, known]);
+  const [trail] = await sql('delete from audit_trails where resource_id = $1 returning id', [
+    resourceId,
+  ]);
+  const unknown = { type: 'unknown', id: 'unknown' };
+  t.deepEqual(await resources(), [unknown, unknown]);
+  const found = await run('verify-log');
+  assertError(t, found, damaged);
+  t.deepEqual(detailsOf(found.body), [
+    { path: `trail/${String(trail?.['id'])}/1`, message: 'row_mismatch' },
+    { path: `trail/${String(trail?.['id'])}/2`, message: 'row_mismatch' },
+  ]);
 });
 
 test('a run that finds damage is recorded as failed, with its counts, and logged', async (t) => {

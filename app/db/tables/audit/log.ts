@@ -124,8 +124,10 @@ export const AuditEntry = defineEntity({
     userId: p.uuid(),
     tenantId: p.text(),
     trailId: p.bigint('number'),
-    resourceType: p.text(),
-    resourceId: p.text(),
+    /** Null if the trail is missing, which no login can remove. */
+    resourceType: p.text().nullable(),
+    /** Null if the trail is missing. */
+    resourceId: p.text().nullable(),
     seq: p.bigint('number'),
     action: p.text(),
     canonical: p.text().nullable(),
