@@ -86,6 +86,20 @@ test('an entry that is leased, or waits after a failure, costs its owner no turn
   t.deepEqual(claimed.toSorted(), ids.slice(15));
 });
 
+test('an entry whose trail was removed has its turn, without a resource', async (t) => {
+  const { sql, db } = t.context;
+  const ids = await insertEntries(sql, 2);
+  await sql('delete from audit_trails where resource_id = $1', [ids[0]]);
+  const { entries } = await storeOf(db).claim(10);
+  t.deepEqual(
+    entries.map(({ id, resourceId }) => [id, resourceId]),
+    [
+      [ids[0], null],
+      [ids[1], ids[1]],
+    ],
+  );
+});
+
 test('a batch is full while entries wait, and shares of it are fair', async (t) => {
   const { sql, db } = t.context;
   const depths = fc.array(
