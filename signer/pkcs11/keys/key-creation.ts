@@ -18,6 +18,12 @@ const maxAttempts = 20;
 const pauseMinMs = 150;
 
 /**
+ * Milliseconds for which a key must be alone with its label before it is found: the signer that
+ * made it may have seen it share the label, and destroys it a moment later.
+ */
+const settledMs = 1_000;
+
+/**
  * Options for retrying the decision to keep or destroy a new key, in case the token is unavailable
  * for a moment.
  */
@@ -54,20 +60,27 @@ export function createNextKey(
 }
 
 /**
- * Creates a signing key of exactly this generation as `createNextKey` does, or finds the one that
- * the token holds, so that a request may be repeated. Resolves with undefined if the generation is
- * neither in the token nor the next one, or if two keys keep its label.
+ * Creates a signing key of exactly this generation as `createNextKey` does, or finds, within about
+ * two seconds, the one that the token holds, so that a request may be repeated. Resolves with
+ * undefined if the generation is neither in the token nor the next one, or if two keys keep its
+ * label.
  */
 export function createOrFindKey(
   token: Workplace,
   { generation, ...request }: NextKeyOptions & { readonly generation: number },
 ): Promise<SigningKey | undefined> {
+  let alone: { readonly id: string; readonly since: number } | undefined;
+  const isSettled = (key: StoredKey<SigningPurpose>): boolean => {
+    const id = key.id.toString('hex');
+    if (alone?.id !== id) alone = { id, since: performance.now() };
+    return performance.now() - alone.since >= settledMs;
+  };
   return createNext(token, request, loadSigningKey, (session, isLive) => {
     const keys = findKeysOf(session, request.purpose, generation);
     if (isLive(keys)) return 'contested';
     const [key, ...others] = keys;
     if (key !== undefined && !key.imported && others.length === 0)
-      return { found: loadSigningKey(session, key) };
+      return isSettled(key) ? { found: loadSigningKey(session, key) } : 'contested';
     const next = Math.max(highestOf(session, request.purpose), request.after) + 1;
     return generation === next ? undefined : { found: undefined };
   });
@@ -81,7 +94,7 @@ export function createNextEncryptionKey(token: Workplace, after: number): Promis
 
 /**
  * Says what an attempt to create a key begins with: the key need not be made any more, other
- * signers have yet to decide which of their keys with its label stays, or the key must be made.
+ * signers may have yet to decide which of their keys with its label stays, or the key must be made.
  */
 type Settled<F> = { readonly found: F } | 'contested' | undefined;
 

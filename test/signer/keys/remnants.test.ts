@@ -141,6 +141,22 @@ test.serial('a generation that other signers are creating is waited for', (t) =>
   ),
 );
 
+test.serial('a key that another signer still destroys is not the answer', (t) =>
+  withFixture((fixture) =>
+    withSigner(fixture, async ({ client }) => {
+      await fixture.operate('make', 'audit', '2');
+      await fixture.operate('make', 'audit', '2');
+      const destroyAll = async () => {
+        for (let key = 1; key <= 2; key += 1) {
+          await fixture.operate('destroy', 'private', 'audit-2', '1');
+        }
+      };
+      const [key] = await Promise.all([client.createKey('audit', { generation: 2 }), destroyAll()]);
+      t.true((await client.listKeys()).some(({ keyId }) => keyId === key.keyId));
+    }),
+  ),
+);
+
 test.serial('a key destroyed while a signer runs is no longer listed after a request for it', (t) =>
   withFixture(async (fixture) => {
     await fixture.operate('make', 'audit', '2');

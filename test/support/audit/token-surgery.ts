@@ -2,7 +2,8 @@
 // operation runs in a process of its own:
 // make <purpose> <from> [to] generates a key of each of these generations, whatever exists;
 // contest <purpose> creates the next key while another of the same number is generated;
-// destroy <class> <label> destroys the public, private or secret half of a key;
+// destroy <class> <label> [count] destroys the public, private or secret halves of all keys with
+//   this label, or of `count` of them;
 // mix <label> replaces the public half of an audit key by that of a key outside of the token.
 import { generateKeyPairSync } from 'node:crypto';
 import { readFileSync } from 'node:fs';
@@ -62,7 +63,8 @@ function destroy(session: ck.Session): void {
     { type: ck.CKA_LABEL, value: second },
   ]);
   if (objects.length === 0) throw new Error(`the token has no ${first} half of ${second}`);
-  for (const object of objects) session.destroyObject(object);
+  const count = third === second ? objects.length : Number(third);
+  for (const object of objects.slice(0, count)) session.destroyObject(object);
 }
 
 function mix(session: ck.Session): void {
