@@ -2,7 +2,7 @@ import { SpanKind } from '@opentelemetry/api';
 import { inSpan } from '../../../signer/protocol/tracing/spans.ts';
 import type { AuditTrail } from '../../audit-trail/audit-trail.ts';
 import { createBatches } from '../../async/batches.ts';
-import type { Database } from '../../db/database.ts';
+import { ofQueue, type Database } from '../../db/database.ts';
 import { leaseSeconds } from '../../db/leases/lease.ts';
 import type { Log } from '../../telemetry/log.ts';
 import { endAttempts, type ClaimedJob, type Ended } from '../rows/claims.ts';
@@ -43,12 +43,13 @@ export function createAttempts({ db, audit, log, random = Math.random }: Attempt
       await end(completed);
       return;
     }
+    // The job that renews the token of a sign-up reads a table that is empty most of the time.
     await db.asService(async (tx) => {
       const events = await effects(tx);
       const [isStored] = await endAttempts(tx, [completed]);
       if (isStored !== true) throw new LostClaim();
       audit.appendAll(tx, events);
-    });
+    }, ofQueue);
   }
 
   /**
