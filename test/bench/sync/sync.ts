@@ -21,7 +21,7 @@ import { headersOf, insertObjects, insertPeople, withClient, type Person } from 
 const writers = 8;
 const writesEach = 500;
 const warmUps = 300;
-const rounds = 3;
+const rounds = 5;
 const reads = 200;
 const changed = 10;
 const few = 10_000;
@@ -92,7 +92,8 @@ export const benchSync: Bench = async (progress) => {
     ours: round(ours, 0),
     reference: round(reference, 0),
     unit: 'writes/s',
-    ratio: round(ours / reference),
+    // The speed of a machine may drift during a run, but hardly within a round.
+    ratio: round(median(http.map(({ rate }, turn) => rate / (bare[turn]?.rate ?? Number.NaN)))),
     p95Ms: round(median(http.map(({ p95Ms }) => p95Ms)), 1),
     preparedReference: round(preparedReference, 0),
     bareP95Ms: round(median(bare.map(({ p95Ms }) => p95Ms)), 1),
