@@ -27,9 +27,7 @@ export function createEntryCheck({ storedProofs, threads }: EntryCheckOptions) {
   return async (rows: readonly NumberedRow[]): Promise<Finding[]> => {
     const findings = [
       ...rows.filter(({ hasPredecessor }) => !hasPredecessor).map(missingBefore),
-      ...rows
-        .filter(isWithoutTrail)
-        .map((row): Finding => ({ ...placeOf(row), defect: 'row_mismatch' })),
+      ...rows.filter(isWithoutTrail).map((row) => findingAt(row, 'row_mismatch')),
     ];
     const byId = new Map(rows.map((row) => [row.id, row]));
     for await (const slice of storedProofs.findInSlices(wholeLog, [...byId.keys()])) {
@@ -39,7 +37,7 @@ export function createEntryCheck({ storedProofs, threads }: EntryCheckOptions) {
         const row = byId.get(stored.entryId);
         if (row === undefined || isWithoutTrail(row)) continue;
         const defect = defectOf(stored, row, verdicts[index]);
-        if (defect !== undefined) findings.push({ ...placeOf(row), defect });
+        if (defect !== undefined) findings.push(findingAt(row, defect));
       }
     }
     return findings;
@@ -59,10 +57,10 @@ function isWithoutTrail({ resourceType }: NumberedRow): boolean {
   return resourceType === null;
 }
 
-function placeOf({ trailId, seq }: LogPlace): LogPlace {
-  return { trailId, seq };
+function findingAt({ trailId, seq }: LogPlace, defect: Finding['defect']): Finding {
+  return { trailId, seq, defect };
 }
 
 function missingBefore({ trailId, seq }: LogPlace): Finding {
-  return { trailId, seq: seq - 1, defect: 'missing' };
+  return findingAt({ trailId, seq: seq - 1 }, 'missing');
 }

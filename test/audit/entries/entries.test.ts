@@ -220,11 +220,12 @@ for (const owners of [3, 150]) {
     const rows = await sql(`${insert} returning id`, [tenantId, resourceId, owners]);
     await sql(insert, [tenantId, randomUUID(), 10]);
     const auditor = await createApi(vault, { tenantId, roles: ['auditor'] });
-    let [found, next] = [[] as string[], `/v1/audit/entries?resourceId=${resourceId}&limit=100`];
-    while (next !== '') {
-      const page = await readPage(auditor, next);
-      found = [...found, ...page.items.map(({ id }) => id)];
-      next = page.next ?? '';
+    const found: string[] = [];
+    let path: string | undefined = `/v1/audit/entries?resourceId=${resourceId}&limit=100`;
+    while (path !== undefined) {
+      const page = await readPage(auditor, path);
+      found.push(...idsOf(page.items));
+      path = page.next;
     }
     const ids = rows.map(({ id }) => String(id));
     t.deepEqual(found, ids.toSorted().toReversed());
