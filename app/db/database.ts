@@ -166,9 +166,9 @@ export async function openDatabase(options: DatabaseOptions): Promise<OpenDataba
     asService: (work, options = {}) =>
       untilBegun(patience, (begun) =>
         service.connections.during(() => {
-          const within = options.isLengthy === true ? patient : usual;
-          const begin = beginFor(within, options);
-          return transaction(service, { ...within, ...options, begin, begun }, work);
+          const allowed = options.isLengthy === true ? patient : usual;
+          const begin = beginFor(allowed, options);
+          return transaction(service, { ...allowed, ...options, begin, begun }, work);
         }),
       ),
     ping: own.ping,
@@ -187,8 +187,10 @@ function beginFor(
   { begin }: ReturnType<typeof within>,
   { readsByIndex = false, inIndexOrder: isOrdered = false }: ServiceOptions,
 ): string {
-  const bySeqscan = readsByIndex ? '; set local enable_seqscan = off' : '';
-  return `${begin}${bySeqscan}${isOrdered ? '; set local enable_sort = off' : ''}`;
+  const statements = [begin];
+  if (readsByIndex) statements.push('set local enable_seqscan = off');
+  if (isOrdered) statements.push('set local enable_sort = off');
+  return statements.join('; ');
 }
 
 /**
