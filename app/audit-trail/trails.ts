@@ -1,5 +1,5 @@
 import { sql } from 'kysely';
-import type { Tx } from '../db/database.ts';
+import type { Owner, Tx } from '../db/database.ts';
 import { takesLock } from '../db/lock-order.ts';
 
 /**
@@ -18,4 +18,14 @@ export async function continueTrails(tx: Tx, userId: string, tenantId: string): 
     group by user_id, resource_type, resource_id
     on conflict (user_id, tenant_id, resource_type, resource_id)
       do update set last_seq = excluded.last_seq`.execute(tx);
+}
+
+/** Selects the ids of the trails that an owner has of one type of resource. */
+export function selectTrailsOf(tx: Tx, { userId, tenantId }: Owner, resourceType: string) {
+  return tx
+    .selectFrom('audit_trails')
+    .select('audit_trails.id')
+    .where('user_id', '=', userId)
+    .where('tenant_id', '=', tenantId)
+    .where('resource_type', '=', resourceType);
 }

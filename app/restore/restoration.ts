@@ -6,6 +6,7 @@ import { takeRecording } from './acceptances.ts';
 import { beginEpoch } from '../sync/objects/epoch.ts';
 import { nobody, type AuditEvent, type EventData } from '../audit-trail/event.ts';
 import type { AuditTrail } from '../audit-trail/audit-trail.ts';
+import { selectTrailsOf } from '../audit-trail/trails.ts';
 
 const resourceType = 'vault';
 
@@ -35,19 +36,11 @@ export async function recordRestoration(
   await audit.append(tx, restored('marks', markId, data));
 }
 
-/** Selects the trails of restorations, which are nobody's. */
-function selectTrails(tx: Tx) {
-  return tx
-    .selectFrom('audit_trails')
-    .select('id')
-    .where('user_id', '=', nobody.userId)
-    .where('tenant_id', '=', nobody.tenantId)
-    .where('resource_type', '=', resourceType);
-}
-
 /** Returns whether some restoration was recorded by this high-water mark. */
 async function isRecorded(tx: Tx, markId: string): Promise<boolean> {
-  const recorded = await selectTrails(tx).where('resource_id', '=', markId).executeTakeFirst();
+  const recorded = await selectTrailsOf(tx, nobody, resourceType)
+    .where('resource_id', '=', markId)
+    .executeTakeFirst();
   return recorded !== undefined;
 }
 
@@ -83,7 +76,7 @@ export async function wasRestored(tx: Tx, days: number): Promise<boolean> {
   const entry = await tx
     .selectFrom('audit_entries')
     .select('id')
-    .where('trail_id', '=', sql<number>`any(array(${selectTrails(tx)}))`)
+    .where('trail_id', '=', sql<number>`any(array(${selectTrailsOf(tx, nobody, resourceType)}))`)
     .where('created_at', '>', sql<Date>`now() - make_interval(days => ${days})`)
     .limit(1)
     .executeTakeFirst();

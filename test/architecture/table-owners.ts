@@ -110,7 +110,6 @@ export const tableExceptions: readonly TableException[] = [
   { table: 'audit_seals', file: 'app/restore/high-water-marks/log-state.ts', reason: wholeLog },
   { table: 'signing_keys', file: 'app/restore/high-water-marks/log-state.ts', reason: wholeLog },
   { table: 'signing_keys', file: 'app/restore/check-at-start.ts', reason: wholeLog },
-  { table: 'audit_trails', file: 'app/restore/restoration.ts', reason: wholeLog },
   { table: 'audit_entries', file: 'app/restore/restoration.ts', reason: wholeLog },
   { table: 'document_versions', file: 'app/uploads/cleanup/references.ts', reason: everyReference },
   { table: 'evidence_exports', file: 'app/uploads/cleanup/references.ts', reason: everyReference },

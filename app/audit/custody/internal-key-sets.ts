@@ -1,6 +1,7 @@
 import { repeat } from '../../async/repeat.ts';
 import { nobody, type AuditEvent, type EventData } from '../../audit-trail/event.ts';
 import type { AuditTrail } from '../../audit-trail/audit-trail.ts';
+import { selectTrailsOf } from '../../audit-trail/trails.ts';
 import { lockName } from '../../db/advisory-lock.ts';
 import type { Database, Tx } from '../../db/database.ts';
 import type { ApiKey } from '../../internal-api/api-key-format.ts';
@@ -55,13 +56,10 @@ async function findLast(tx: Tx): Promise<string> {
   const row = await tx
     .selectFrom('audit_entries')
     .select('canonical')
-    .where('trail_id', '=', ({ selectFrom }) =>
-      selectFrom('audit_trails')
-        .select('audit_trails.id')
-        .where('user_id', '=', nobody.userId)
-        .where('tenant_id', '=', nobody.tenantId)
-        .where('resource_type', '=', resource.type)
-        .where('resource_id', '=', resource.id),
+    .where(
+      'trail_id',
+      '=',
+      selectTrailsOf(tx, nobody, resource.type).where('resource_id', '=', resource.id),
     )
     .orderBy('seq', 'desc')
     .limit(1)

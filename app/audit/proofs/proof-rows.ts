@@ -1,6 +1,7 @@
 import { sql, type Selectable } from 'kysely';
 import { isOfMonths, readMonths, type Month } from '../../audit-trail/archived-months.ts';
 import { nobody } from '../../audit-trail/event.ts';
+import { selectTrailsOf } from '../../audit-trail/trails.ts';
 import { atOnce, type Database, type Tx } from '../../db/database.ts';
 import type { Schema } from '../../db/schema.ts';
 import {
@@ -59,12 +60,7 @@ const selectByIds = compileReading((entries, { ids }: { readonly ids: readonly s
 
 /** Reads the entries of the last restores of the vault, newest first. */
 export async function readRestores(tx: Tx, limit: number): Promise<ProofRow[]> {
-  const trails = tx
-    .selectFrom('audit_trails')
-    .select('id')
-    .where('user_id', '=', nobody.userId)
-    .where('tenant_id', '=', nobody.tenantId)
-    .where('resource_type', '=', 'vault');
+  const trails = selectTrailsOf(tx, nobody, 'vault');
   return (
     tx
       // The entries about the vault are few. Newest first, all of the log would be read.
