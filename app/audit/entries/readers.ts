@@ -1,4 +1,4 @@
-import { sql, type CompiledQuery } from 'kysely';
+import { sql, type CompiledQuery, type RawBuilder } from 'kysely';
 import { reachOf } from '../../accounts/reach.ts';
 import { nobody } from '../../audit-trail/event.ts';
 import { firstIdOf } from '../../audit-trail/first-id.ts';
@@ -47,12 +47,11 @@ export function selectTrails(
   caller: EntryReader,
   { type, id }: { readonly type?: string | undefined; readonly id: string },
 ) {
-  const trails = tx.selectFrom('audit_trails as trail').where('trail.resource_id', '=', id);
-  const typed = type === undefined ? trails : trails.where('trail.resource_type', '=', type);
-  const scope = scopeOf(caller);
-  if (caller === wholeLog || scope === 'all') return typed;
-  const ofTenant = typed.where('trail.tenant_id', '=', caller.tenantId);
-  return scope === 'tenant' ? ofTenant : ofTenant.where('trail.user_id', '=', caller.userId);
+  const trails = tx
+    .selectFrom('audit_trails as trail')
+    .where('trail.resource_id', '=', id)
+    .where(isWithin(scopeOf(caller), caller === wholeLog ? nobody : caller, 'trail'));
+  return type === undefined ? trails : trails.where('trail.resource_type', '=', type);
 }
 
 /** Returns the resource of an entry, of which nobody knows more if its trail is missing. */
@@ -73,13 +72,19 @@ function scopeOf(caller: EntryReader): Scope {
   return reach === 'all tenants' ? 'all' : 'tenant';
 }
 
-function selectWithin(tx: Tx, scope: Scope, { userId, tenantId }: Owner) {
-  const entries = tx
+function selectWithin(tx: Tx, scope: Scope, owner: Owner) {
+  return tx
     .selectFrom('audit_entries')
-    .where('id', '<', sql<string>`${sql.lit(endOfLog())}::uuid`);
-  if (scope === 'all') return entries;
-  const ofTenant = entries.where('tenant_id', '=', tenantId);
-  return scope === 'tenant' ? ofTenant : ofTenant.where('user_id', '=', userId);
+    .where('id', '<', sql<string>`${sql.lit(endOfLog())}::uuid`)
+    .where(isWithin(scope, owner, 'audit_entries'));
+}
+
+/** Returns the condition that a row is in scope. Its table must have user and tenant. */
+function isWithin(scope: Scope, { userId, tenantId }: Owner, table: string): RawBuilder<boolean> {
+  if (scope === 'all') return sql<boolean>`true`;
+  const ofTenant = sql<boolean>`${sql.ref(`${table}.tenant_id`)} = ${tenantId}`;
+  if (scope === 'tenant') return ofTenant;
+  return sql<boolean>`${ofTenant} and ${sql.ref(`${table}.user_id`)} = ${userId}`;
 }
 
 /**

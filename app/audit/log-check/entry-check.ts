@@ -29,15 +29,15 @@ export function createEntryCheck({ storedProofs, threads }: EntryCheckOptions) {
       ...rows.filter(({ hasPredecessor }) => !hasPredecessor).map(missingBefore),
       ...rows.filter(isWithoutTrail).map((row) => findingAt(row, 'row_mismatch')),
     ];
-    const byId = new Map(rows.map((row) => [row.id, row]));
+    const withTrails = rows.filter((row) => !isWithoutTrail(row));
+    const byId = new Map(withTrails.map((row) => [row.id, row]));
     for await (const slice of storedProofs.findInSlices(wholeLog, [...byId.keys()])) {
       const proven = slice.filter((stored) => 'proof' in stored);
       const verdicts = await threads.verify(proven);
       for (const [index, stored] of proven.entries()) {
         const row = byId.get(stored.entryId);
-        if (row === undefined || isWithoutTrail(row)) continue;
-        const defect = defectOf(stored, row, verdicts[index]);
-        if (defect !== undefined) findings.push(findingAt(row, defect));
+        const defect = row === undefined ? undefined : defectOf(stored, row, verdicts[index]);
+        if (row !== undefined && defect !== undefined) findings.push(findingAt(row, defect));
       }
     }
     return findings;
